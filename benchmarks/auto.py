@@ -1,13 +1,14 @@
 """Each part of `auto` on and off, on questions with gold passages, and what it costs.
 
-The corpora are made by the usual ingest; walks read a snapshot, in the second table the
-database too. MuSiQue's questions at even places are the development half, those at odd
-places the test half. The two CSV sets are conceptual questions over the union of their
-contexts, one passage a text; recall there is of what five places can hold. Gains are
-paired, with 95 % bootstrap intervals; the floor is a random walk with the question's
-terms, without chains and without the gate. With the triples that a language model
-extracted (`--triples`), their entities take the place of the terms, as an ablation.
-Then come questions that nothing was chosen on, and each constant halved and doubled.
+The corpora are made by the usual ingest; walks read a snapshot, in the table of times
+the database too. The questions of MuSiQue and 2WikiMultihop at even places are the
+development half, those at odd places the test half. The two CSV sets are conceptual
+questions over the union of their contexts, one passage a text; recall there is of what
+five places can hold. Gains are paired, with 95 % bootstrap intervals; the floor is a
+random walk with the question's terms, without titles, chains and gate. With the triples
+that a language model extracted (`--triples`), their entities take the place of the
+terms, as an ablation. Then come questions that nothing was chosen on, and each constant
+halved and doubled, on the development halves of both sets and by the mean of the two.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from knowtrail.retrieval.algorithms.auto import Ablation, Auto
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
 from knowtrail.retrieval.readers import CypherReader, MemoryGraph, MemoryReader
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     import argparse
@@ -54,15 +55,26 @@ if TYPE_CHECKING:
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PLACES = 10
 """Documents that are ranked."""
-OFF = Ablation(terms=False, rarity=False, coverage=False, gate=False)
+OFF = Ablation(
+    terms=False,
+    written=False,
+    titles=False,
+    rarity=False,
+    coverage=False,
+    gate=False,
+)
 PARTS = {
     "dense": replace(OFF, ranks=False),
     "+ random walk": OFF,
     "+ question's terms (floor)": replace(OFF, terms=True),
-    "+ chain by rarity": replace(OFF, terms=True, rarity=True),
-    "+ chain by words": replace(OFF, terms=True, coverage=True),
+    "+ titles": replace(OFF, terms=True, titles=True),
+    "+ names in texts": replace(OFF, terms=True, titles=True, written=True),
+    "+ chain by rarity": Ablation(coverage=False, gate=False),
+    "+ chain by words": Ablation(rarity=False, gate=False),
     "+ both": Ablation(gate=False),
     "auto: + gate": Ablation(),
+    "auto without titles": Ablation(titles=False),
+    "auto without names in texts": Ablation(written=False),
 }
 FLOOR, WHOLE = "+ question's terms (floor)", "auto: + gate"
 BARE = """
@@ -84,6 +96,12 @@ class Set:
     name: str
     bench: Bench
     halved: bool
+
+    @property
+    def development(self) -> list[RetrievalQuestion]:
+        """Return the questions of the development half."""
+        questions = self.bench.dataset.questions
+        return [questions[place] for place in halves(len(questions))[0]]
 
     def rank(self, reader: GraphReader, parts: Ablation, text: str) -> list[str]:
         """Return the passages for a question, best first, each by its best chunk."""
@@ -123,6 +141,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Store the data sets on one server, and print tables of parts and of times."""
     embedder = warmed(load_embedder(Settings.from_env().embedder or DEFAULT_EMBEDDER))
+    developed: list[tuple[GraphReader, Set]] = []
     with served() as server:
         apply_schema(server.connection, dimensions=len(embedder.embed_query("a")))
         for name, kind, files, unit, halved in _sets(given):
@@ -137,12 +156,14 @@ def run(given: argparse.Namespace) -> None:
             )
             found = Set(name=name, bench=bench, halved=halved)
             _parts(server, found, given)
-            if unit.name == "passage" and not given.small:
-                _constants(server, found)
             if halved and unit == Unit():
+                developed.append((_snapshot(server, found), found))
+            if kind == "musique" and unit == Unit():
                 _unseen(server, found, given.data / "musique")
             if halved and unit.title:
                 _times(server, found, given.rounds or (1 if given.small else 3))
+        if not given.small:
+            _constants(server, developed)
 
 
 def _sets(
@@ -152,12 +173,16 @@ def _sets(
     musique = [
         given.data / "musique" / f"musique_train{end}.json" for end in ("", "_corpus")
     ]
+    wiki = [given.data / "2wiki" / f"2wiki_dev{end}.json" for end in ("", "_corpus")]
     sets = [("MuSiQue-100", "musique", musique, Unit(), True)]
     if given.small:
         return sets
     sets += [
-        (path.stem[:12], "deepeval", [path], Unit(title=False), False)
-        for path in sorted((given.data / "traversal_questions").glob("*.csv"))
+        ("2WikiMultihop-100", "2wiki", wiki, Unit(), True),
+        *(
+            (path.stem[:12], "deepeval", [path], Unit(title=False), False)
+            for path in sorted((given.data / "traversal_questions").glob("*.csv"))
+        ),
     ]
     return [
         *sets,
@@ -235,24 +260,34 @@ def _unseen(server: Server, found: Set, data: Path) -> None:
     table.print(server)
 
 
-def _constants(server: Server, found: Set) -> None:
-    """Halve and double each constant."""
-    reader = _snapshot(server, found)
-    base = found.measured(reader, Ablation())
+def _constants(server: Server, sets: Sequence[tuple[GraphReader, Set]]) -> None:
+    """Halve and double each constant, on the development halves of all sets."""
+
+    def measured() -> list[list[float]]:
+        return [
+            found.measured(reader, Ablation(), found.development)["R@5"]
+            for reader, found in sets
+        ]
+
+    def told(name: str, value: str) -> None:
+        sides = measured()
+        means = [statistics.fmean(side) for side in sides]
+        gains = map(_gain, base, sides)
+        cells = (
+            f"{mean:.1f} ({gain})" for mean, gain in zip(means, gains, strict=True)
+        )
+        table.add(name, value, *cells, f"{statistics.fmean(means):.2f}")
+
+    base = measured()
     table = Table(
-        title=f"constants of auto on {found.name}, {found.bench.unit}: halved, doubled",
-        columns=("constant", "value", "R@2", "R@5", "all@5", "R@5 over auto"),
+        title="constants of auto, R@5 of the development halves: halved, doubled",
+        columns=("constant", "value", *(found.name for _, found in sets), "mean"),
     )
+    told("as it is", "")
     for module, name in CONSTANTS:
         for factor in (0.5, 2):
             with changed(module, name, factor) as value:
-                side = found.measured(reader, Ablation())
-            table.add(
-                name,
-                value,
-                *(f"{statistics.fmean(side[m]):.1f}" for m in ("R@2", "R@5", "all@5")),
-                _gain(base["R@5"], side["R@5"]),
-            )
+                told(name, value)
     table.print(server)
 
 

@@ -39,12 +39,15 @@ __all__ = [
 CONSTANTS: tuple[tuple[ModuleType, str], ...] = (
     (auto, "ANCHORS"),
     (auto, "SPREAD"),
+    (auto, "WRITTEN"),
     (auto_graph, "RESTART"),
     (auto_graph, "POWER"),
+    (auto_graph, "TITLED"),
     (auto_graph, "ROUNDS"),
     (auto_graph, "MENTIONS"),
     (auto_chain, "FIRSTS"),
     (auto_chain, "READ"),
+    (auto_chain, "SHARED"),
     (auto_chain, "WORTH"),
 )
 """Where the numbers of `auto` are."""

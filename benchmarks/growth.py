@@ -18,18 +18,18 @@ from zlib import crc32
 
 import numpy as np
 from measure import Table, served
-from sample import CORPUS, DIMENSIONS, OPTIONS
+from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.vectors import vector_parameter
-from knowtrail.ingest import pipeline
+from knowtrail.ingest import neighbour_index, pipeline
 from knowtrail.ingest.corpus import open_corpus
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.neighbour_index import SAMPLE, search_neighbours
 from knowtrail.ingest.prepare import document_id, prepare
 from knowtrail.ingest.records import RawDocument
-from knowtrail.ingest.similarity import exact_best
+from knowtrail.ingest.similarity import Comparison, vector_number
 from knowtrail.ingest.store import batched, losses, removal_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--sizes", type=int, nargs="+", help="(10000 100000)")
     parser.add_argument("--link", action="store_true", help="link corpora on a server")
+    parser.add_argument(
+        "--real", action="store_true", help="the sample's texts, by the index always"
+    )
 
 
 def run(given: argparse.Namespace) -> None:
@@ -64,8 +67,12 @@ def run(given: argparse.Namespace) -> None:
             "CPU s of all pairs", "peak MiB",
         ),
     )  # fmt: skip
+    if given.real:
+        neighbour_index.EXACT_VECTORS = 0
     for size in sizes:
-        table.add(f"{size:,}", *_measured(size))
+        vectors, groups = _real(size) if given.real else _generated(size)
+        table.add(f"{len(vectors):,}", *_measured(vectors, groups))
+        print(table.rows[-1], flush=True)
     table.print()
 
 
@@ -180,7 +187,7 @@ def _write(server: Server, embedder: _Drifting, numbers: range) -> None:
                     "rows": [
                         {
                             "document": document,
-                            "properties": row,
+                            "properties": row | {"corpusVersion": 1},
                             "vector": vector_parameter(vector, able),
                         }
                         for (document, row), vector in zip(chunks, vectors, strict=True)
@@ -287,30 +294,27 @@ class _Drifting(HashEmbedder):
         return out
 
 
-def _measured(size: int) -> tuple[str, ...]:
+def _measured(
+    vectors: npt.NDArray[np.float32], groups: npt.NDArray[np.int64]
+) -> tuple[str, ...]:
     """Return the cells of one size."""
-    vectors, groups = _generated(size)
-    ids = np.random.default_rng(2).permutation(size)
-    top, threshold = OPTIONS.inter_top_x, OPTIONS.inter_threshold
+    size = len(vectors)
     start = time.process_time()
-    search = search_neighbours(
-        vectors, groups=groups, ids=ids, top=top, threshold=threshold
+    compared = Comparison(
+        vectors,
+        groups=groups,
+        ids=np.random.default_rng(2).permutation(size),
+        numbers=np.array([vector_number(v) for v in vectors]),
+        top=OPTIONS.inter_top_x,
+        threshold=OPTIONS.inter_threshold,
     )
-    for _ in search.blocks:
+    search = search_neighbours(compared)
+    for _ in search.blocks(0):
         pass
     took = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     start = time.process_time()
-    exact_best(
-        vectors,
-        rows=np.arange(SAMPLE),
-        columns=np.arange(size),
-        groups=groups,
-        ids=ids,
-        top=top,
-        threshold=threshold,
-        same_group=False,
-    )
+    compared.best(np.arange(SAMPLE))
     exact = (time.process_time() - start) * size / SAMPLE
     return (
         search.method,
@@ -320,6 +324,14 @@ def _measured(size: int) -> tuple[str, ...]:
         f"{exact:.0f}",
         f"{peak:.0f}",
     )
+
+
+def _real(size: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Return vectors of the sample's chunks by the default model, with documents."""
+    documents = prepared(size)
+    texts = [row["text"] for d in documents for row in d.chunks]
+    groups = np.repeat(np.arange(len(documents)), [len(d.chunks) for d in documents])
+    return vectors_of(texts)[0][:size], groups[:size]
 
 
 def _generated(

@@ -16,7 +16,7 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.specificity.questions import custodians_of
+from knowtrail.eval.specificity.judging import custodians_of
 from knowtrail.ingest.custodians import bundled_custodians
 
 if TYPE_CHECKING:

@@ -23,10 +23,8 @@ from measure import Server, Table, served, warmed
 
 from knowtrail.eval.datasets import load_dataset
 from knowtrail.eval.retrieval.bench import open_bench
-from knowtrail.eval.retrieval.dataset import Unit
-from knowtrail.eval.retrieval.evaluation import run_systems
-from knowtrail.eval.retrieval.measures import differences, summarise
-from knowtrail.eval.retrieval.system import RankedDocument, Ranking
+from knowtrail.eval.retrieval.dataset import RankedDocument, Ranking, Unit
+from knowtrail.eval.retrieval.evaluation import differences, run_systems, summarise
 from knowtrail.eval.retrieval.systems import system_names, systems_of
 from knowtrail.eval.store import code_version
 from knowtrail.graph.cli.progress import progress_bars
@@ -38,12 +36,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.eval.differences import Difference
     from knowtrail.eval.retrieval.bench import Bench
-    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion, System
     from knowtrail.eval.retrieval.evaluation import SystemResult
-    from knowtrail.eval.retrieval.system import System
-    from knowtrail.eval.statistics import Interval
+    from knowtrail.eval.statistics import Difference, Interval
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared/data/musique"
 OURS = ("dense", "bm25", "rrf", "auto")

@@ -234,8 +234,7 @@ def crossed(
 
 def zelo(questions: Sequence[Question], rerankers: Sequence[BaseReranker]) -> Scores:
     """Return zELO scores of judges that compare by rerankers, every pair judged."""
-    from knowtrail.eval.zelo.battles import Battles
-    from knowtrail.eval.zelo.fit import fit_battles
+    from knowtrail.eval.zelo.fit import Battles, fit_battles
 
     found: Scores = {}
     left, right = np.triu_indices(CANDIDATES, k=1)

@@ -3,9 +3,9 @@
     python benchmarks/run.py NAME [--small] [options]
 
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
-walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
-zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions, or
-all.
+haystack, walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
+zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions,
+research, agent, ray-engine, endure, fuzz, or all.
 Those that need a server start one of their own in a temporary folder, unless NEO4J_URI
 names one.
 """
@@ -23,6 +23,7 @@ NAMES = (
     "basic-retrieval",
     "auto",
     "broad",
+    "haystack",
     "walks",
     "help-time",
     "commands",
@@ -39,6 +40,11 @@ NAMES = (
     "growth",
     "bulk",
     "questions",
+    "research",
+    "agent",
+    "endure",
+    "fuzz",
+    "ray-engine",
 )
 
 

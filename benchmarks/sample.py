@@ -138,7 +138,7 @@ def _embedded(chunks: int) -> tuple[list[EmbeddedDocument], str]:
     """Return prepared documents with vectors, and what kind of vectors these are."""
     documents = prepared(chunks)
     texts = [row["text"] for d in documents for row in (*d.sentences, *d.chunks)]
-    vectors, kind = _vectors(texts)
+    vectors, kind = vectors_of(texts)
     out, place = [], 0
     for document in documents:
         middle = place + len(document.sentences)
@@ -155,7 +155,7 @@ def _embedded(chunks: int) -> tuple[list[EmbeddedDocument], str]:
     return out, kind
 
 
-def _vectors(texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], str]:
+def vectors_of(texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], str]:
     """Return one vector a text, from the model, the cache or a generator."""
     if not DUMP.is_file():
         return _clustered(len(texts)), "clustered random vectors"

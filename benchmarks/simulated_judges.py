@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from knowtrail.eval.statistics import SHARE, Interval, bootstrap_interval
-from knowtrail.eval.zelo.battles import Battles
-from knowtrail.eval.zelo.fit import fit_many
+from knowtrail.eval.zelo.fit import Battles, fit_battles
 from knowtrail.eval.zelo.pairs import cycle_pairs
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
@@ -207,11 +206,11 @@ def measure(
         )
         for run in range(runs)
     ]
-    dense = fit_many([one.dense() for one in drawn], magnitude=magnitude)
+    dense = [fit_battles(one.dense(), magnitude=magnitude) for one in drawn]
     for count in cycles:
         for some in asked or (judges,):
             sparse = [one.sparse(count, judges=some) for one in drawn]
-            fits = fit_many(sparse, magnitude=magnitude)
+            fits = [fit_battles(one, magnitude=magnitude) for one in sparse]
             yield _point(count, some, drawn, dense, fits)
 
 

@@ -30,9 +30,9 @@ from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
 from knowtrail.retrieval.readers import CypherReader
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     import argparse
@@ -229,7 +229,7 @@ def _snapshot_table(
     size: str,
 ) -> dict[str, Timed]:
     """Compare walks in the snapshot with one product."""
-    matrix = np.array(reader.snapshot.columns["chunk_vectors"])
+    matrix = np.array(reader.snapshot.vectors)
     product: Side = lambda v: matrix @ v.astype(np.float32)  # noqa: E731 - a side
     times = _timed({PRODUCT: product} | _walks(reader), questions, rounds)
     base = times[PRODUCT].p50
@@ -344,8 +344,8 @@ def _published_table(
     """Compare walks in the snapshot with one cosine a pair over all nodes."""
     from sklearn.metrics.pairwise import cosine_similarity
 
-    columns = reader.snapshot.columns
-    nodes = np.concatenate([columns["chunk_vectors"], columns["sentence_vectors"]])
+    snapshot = reader.snapshot
+    nodes = np.concatenate([snapshot.vectors, snapshot.sentence_vectors])
     generator = np.random.default_rng(1)
     seconds = []
     for question in questions[:20]:

@@ -17,13 +17,12 @@ import numpy as np
 from measure import Table, spread
 from simulated_judges import simulate
 
-from knowtrail.eval.zelo.fit import fit_many
+from knowtrail.eval.zelo.fit import fit_battles
 
 if TYPE_CHECKING:
     import argparse
 
-    from knowtrail.eval.zelo.battles import Battles
-    from knowtrail.eval.zelo.fit import Fit, Method
+    from knowtrail.eval.zelo.fit import Battles, Fit, Method
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +41,15 @@ def run(given: argparse.Namespace) -> None:
         simulate(given.documents, cycles=given.cycles, seed=seed).sparse(given.cycles)
         for seed in range(count)
     ]
-    fit_many(queries[:10])
+    for battles in queries[:10]:
+        fit_battles(battles)
     seconds: dict[Method, list[float]] = {"published": [], "maximum_likelihood": []}
     used: dict[Method, list[float]] = {"published": [], "maximum_likelihood": []}
     fits: dict[Method, list[Fit]] = {}
     for _ in range(repeats):
         for method, times in seconds.items():
             begin, own = time.perf_counter(), time.process_time()
-            fits[method] = fit_many(queries, method=method)
+            fits[method] = [fit_battles(one, method=method) for one in queries]
             times.append(time.perf_counter() - begin)
             used[method].append(time.process_time() - own)
     pairs = given.documents * given.cycles
@@ -88,7 +88,7 @@ def _peak(queries: list[Battles], method: Method) -> float:
     """Return the megabytes that a fit allocates at most, beyond its input."""
     some = queries if method == "maximum_likelihood" else queries[:20]
     tracemalloc.start()
-    fits = fit_many(some, method=method)
+    fits = [fit_battles(one, method=method) for one in some]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     del fits

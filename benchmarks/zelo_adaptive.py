@@ -14,8 +14,7 @@ from measure import Table
 from simulated_judges import simulate, tau
 
 from knowtrail.eval.statistics import bootstrap_interval, compare_paired
-from knowtrail.eval.zelo.battles import Battles
-from knowtrail.eval.zelo.fit import fit_battles
+from knowtrail.eval.zelo.fit import Battles, fit_battles
 from knowtrail.eval.zelo.pairs import most_informative
 
 if TYPE_CHECKING:

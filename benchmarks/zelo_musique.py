@@ -16,10 +16,10 @@ from measure import Table, warmed
 from rerank import FOLDER, Remembering, read_questions
 
 from knowtrail.eval.zelo.annotation import annotate
-from knowtrail.eval.zelo.comparison import RankingSettings, benchmark_files, differences
-from knowtrail.eval.zelo.composing import FitSettings
-from knowtrail.eval.zelo.offline_judges import RerankerJudge
+from knowtrail.eval.zelo.judges import RerankerJudge
+from knowtrail.eval.zelo.metrics import RankingSettings, benchmark_files, differences
 from knowtrail.eval.zelo.pairs import PairSettings
+from knowtrail.eval.zelo.scored_pairs import FitSettings
 from knowtrail.graph.models.embedders import load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.retrieval.rerank import load_reranker

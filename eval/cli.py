@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
+from knowtrail.graph.cli.options import stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _COMMANDS = {
     "fields": (
@@ -42,3 +46,17 @@ def evaluation() -> None:
 def options_of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return what a dataclass takes of the options that a command was given."""
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
+
+
+def options_from(kind: Any, **helps: str) -> Callable[[Any], Any]:
+    """Return a decorator with options for fields of a dataclass, and their defaults."""
+    defaults = {one.name: one.default for one in fields(kind)}
+    made = []
+    for name, text in helps.items():
+        flag, default = f"--{name.replace('_', '-')}", defaults[name]
+        if default is True:
+            negative = f"no-{flag[2:]}"
+            flag += f"/--{negative}"
+        is_flag = isinstance(default, bool) or None
+        made.append(click.option(flag, default=default, is_flag=is_flag, help=text))
+    return stacked(*made)

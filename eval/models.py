@@ -1,10 +1,8 @@
 """Language models as evaluations ask them: patiently, for an object, each thing once.
 
 What a model said is on the disk before its result is used, so that an interrupted run,
-a crash or a full disk costs at most the call under way.
-
-JSON is read leniently, then held to a schema strictly, and asked for
-once more after a bad answer.
+a crash or a full disk costs at most the call under way. JSON is read leniently, then
+held to a schema strictly, and asked for once more after a bad answer.
 """
 
 from __future__ import annotations
@@ -16,7 +14,14 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from knowtrail.eval.journal import LineJournal
+from tenacity import (
+    Retrying,
+    before_sleep_log,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+)
+
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.faults import BUSY, status_of
 from knowtrail.graph.models.language_models import (
@@ -30,58 +35,14 @@ from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from langchain_core.language_models import BaseChatModel
 
+    from knowtrail.graph.files.journal import State
     from knowtrail.graph.models.requests import AnswerForm
     from knowtrail.graph.settings import Settings
 
 _LOG = logging.getLogger(__name__)
-STATE_FILE = "state.jsonl"
-
-
-class State(LineJournal):
-    """Finished calls by key, in a folder; see `LineJournal`.
-
-    Attributes:
-        path: The file.
-        reused: How many results were taken from an earlier run.
-        added: How many are new.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Open the state of an output folder, which is made where it is missing.
-
-        Raises:
-            InputError: If another run is using the folder.
-            StorageError: If it cannot be written.
-        """
-        super().__init__(folder / STATE_FILE)
-        self.reused = self.added = 0
-        self._known: dict[str, Any] = {}
-        self.read(self._take)
-
-    def _take(self, _: int, row: Any) -> None:
-        self._known[row["key"]] = row["value"]
-
-    def get(self, key: str) -> Any:
-        """Return what is known under a key, or None."""
-        found = self._known.get(key)
-        with self._guard:
-            self.reused += found is not None
-        return found
-
-    def put(self, key: str, value: Any, **about: Any) -> None:
-        """Keep a result.
-
-        Raises:
-            StorageError: If it cannot be written; all that was kept before stays.
-        """
-        self.append({"key": key, **about, "value": value})
-        with self._guard:
-            self._known[key] = value
-            self.added += 1
 
 
 T = TypeVar("T")
@@ -91,16 +52,21 @@ TRIES = 3
 BASE_SECONDS = 2.0
 
 
+def check_ranges(**given: tuple[float, float, float]) -> None:
+    """Refuse a number, with the least and the most it may be, that is out of range."""
+    for name, (value, least, most) in given.items():
+        if isinstance(value, bool) or not least <= value <= most:
+            msg = f"{name} is {value!r}: give a number from {least:g} to {most:,}."
+            raise InputError(msg)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
     """How models are asked; the defaults are those of the published benchmark.
 
-    Attributes:
-        temperature: 0 gives the same answer every time.
-        tokens: Most tokens of an answer.
-        seconds: Time limit of an answer.
-        context: Most tokens of prompt and answer together, where Ollama's model offers
-            as many.
+    At temperature 0 an answer is the same every time. `tokens` are the most of an
+    answer, `seconds` its time limit, `context` the most tokens of prompt and answer
+    together.
     """
 
     temperature: float = 0.0
@@ -109,23 +75,12 @@ class ModelOptions:
     context: int = MOST_CONTEXT
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            InputError: If one is out of range.
-        """
-        if not 0 <= self.temperature <= 2:
-            msg = f"The temperature is {self.temperature:g}: choose one from 0 to 2."
-            raise InputError(msg)
-        if not 16 <= self.tokens <= 1_000_000:
-            msg = f"An answer of {self.tokens} tokens: choose 16 to 1,000,000."
-            raise InputError(msg)
-        if self.context < 2_048:
-            msg = f"A context of {self.context} tokens: choose 2,048 or more."
-            raise InputError(msg)
-        if not 0 < self.seconds <= 86_400:
-            msg = f"A time limit of {self.seconds:g} seconds: choose up to 86,400."
-            raise InputError(msg)
+        check_ranges(
+            temperature=(self.temperature, 0, 2),
+            tokens=(self.tokens, 16, 1_000_000),
+            context=(self.context, 2_048, 100_000_000),
+            seconds=(self.seconds, 0.001, 86_400),
+        )
 
 
 def as_model(
@@ -134,13 +89,7 @@ def as_model(
     settings: Settings | None = None,
     context: int = MOST_CONTEXT,
 ) -> LanguageModel:
-    """Return a model that can be asked; it is asked nothing yet.
-
-    Raises:
-        InputError: If it is neither.
-        MissingExtraError: If the extra `llm`, or that of the provider, is missing.
-        SettingsError: If the environment has no key for the provider.
-    """
+    """Return a model that can be asked; it is asked nothing yet."""
     if isinstance(model, LanguageModel):
         return model
     if isinstance(model, str):
@@ -156,17 +105,19 @@ class Respondent:
     """A model with the way in which it is asked.
 
     Attributes:
-        model: The model.
-        options: Temperature, answer tokens, time limit.
         digest: What Ollama calls the model's content, as a tag may be pulled anew.
         take: Another number asks again for what was answered; where the model can be
             told (as Ollama's), it is told to answer otherwise.
+        state: What it said before: it is asked each thing once, and whatever it says is
+            kept, paid as it is. A late answer, or none at all, is not kept: it is asked
+            for again in the next run. None asks anew each time.
     """
 
     model: LanguageModel
     options: ModelOptions = ModelOptions()
     digest: str | None = None
     take: int = 0
+    state: State | None = None
 
     @property
     def name(self) -> str:
@@ -184,17 +135,12 @@ class Respondent:
         )
 
     def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
-        """Return an answer; where the server is away, wait 2 s, then 4 s, and try on.
-
-        Raises:
-            ModelError: If the server is down after three tries, or refuses.
-        """
-        return self._asked(system, prompt, schema)
-
-    def _asked(self, system: str, prompt: str, schema: AnswerForm) -> ModelReply:
-        """Return an answer of the model; another take is another seed."""
+        """Return an answer, asked for `patiently`, or what the state has."""
+        key = content_key("reply", self.key, system, prompt, repr(schema), self.take)
+        if self.state is not None and (known := self.state.get(key)) is not None:
+            return ModelReply(**known)
         options, take = self.options, self.take
-        return patiently(
+        reply = patiently(
             lambda: self.model.reply(
                 prompt,
                 system=system or None,
@@ -205,32 +151,31 @@ class Respondent:
                 seed=take or None,
             )
         )
+        if self.state is not None and reply.text and not reply.late:
+            self.state.put(key, asdict(reply), model=self.name)
+        return reply
 
 
 def patiently(
-    call: Callable[[], T],
-    *,
-    tries: int = TRIES,
-    sleep: Callable[[float], None] | None = None,
+    call: Callable[[], T], *, sleep: Callable[[float], None] | None = None
 ) -> T:
-    """Call a model; where its server does not answer, wait 2 s, then 4 s, and try on.
+    """Call a model; where no answer comes wait 2 s, then 4 s; raise a refusal."""
+    return Retrying(
+        retry=retry_if_exception(_may_pass),
+        stop=stop_after_attempt(TRIES),
+        wait=wait_exponential(multiplier=BASE_SECONDS),
+        sleep=sleep or time.sleep,
+        before_sleep=before_sleep_log(_LOG, logging.WARNING),
+        reraise=True,
+    )(call)
 
-    Raises:
-        ModelError: The last one, or at once where the server refuses the request, as
-            it does for a model that it does not have.
-    """
-    wait = sleep or time.sleep
-    for number in range(1, tries):
-        try:
-            return call()
-        except ModelError as error:
-            status = status_of(error)
-            if status is not None and status < 500 and status not in BUSY:
-                raise
-            pause = BASE_SECONDS**number
-            _LOG.warning("%s Trying again in %g s.", error, pause)
-            wait(pause)
-    return call()
+
+def _may_pass(error: BaseException) -> bool:
+    """Return whether a model's server is away, or too busy, and may come back."""
+    if not isinstance(error, ModelError):
+        return False
+    status = status_of(error)
+    return status is None or status >= 500 or status in BUSY
 
 
 def call_llm(
@@ -239,18 +184,7 @@ def call_llm(
     model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
     json_mode: bool = False,
 ) -> str:
-    """Return what a model says to a message, stripped.
-
-    Args:
-        system: Instructions.
-        user_message: What is asked.
-        model: Name of a model, or any LangChain chat model.
-        json_mode: Whether the answer is held to be a JSON object.
-
-    Raises:
-        ModelError: If the model's server is down after three tries, refuses, or does
-            not answer in time.
-    """
+    """Return what a model, by name or any LangChain chat model, says to a message."""
     asked = Respondent(model=as_model(model))
     reply = asked.reply(system, user_message, schema="json" if json_mode else None)
     if not reply.text and reply.error:
@@ -258,15 +192,20 @@ def call_llm(
     return reply.text.strip()
 
 
+def object_form(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object that has all of these."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
 _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def parse_json_reply(raw: str) -> Any:
-    """Return the JSON value that a model's answer holds.
-
-    Raises:
-        InputError: If there is no JSON in it.
-    """
+    """Return the JSON value that a model's answer holds."""
     text = whole_characters(raw).strip()
     fenced = _FENCE.search(text)
     first, last = text.find("{"), text.rfind("}")
@@ -283,16 +222,10 @@ def parse_json_reply(raw: str) -> Any:
 
 
 def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object in a model's answer, exactly of the form asked for.
+    """Return the object in a model's answer, exactly of the form of a JSON schema.
 
-    Args:
-        raw: The whole answer.
-        schema: JSON schema of an object. Truth values are `true` and `false`, not
-            words; NaN and infinities are no numbers.
-
-    Raises:
-        InputError: If it is no JSON or does not fit; the message says where, for the
-            model.
+    NaN and infinities are no numbers. The error says where it does not fit, for the
+    model.
     """
     from jsonschema import Draft202012Validator
 
@@ -310,7 +243,6 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _all_finite(value: Any) -> bool:
-    """Return whether all numbers of a value are numbers of JSON."""
     try:
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError):
@@ -325,17 +257,7 @@ MESSAGE_TOKENS = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a model said to one request, all attempts together.
-
-    Attributes:
-        value: The object that was asked for; None where none came.
-        raw: The last answer as it came.
-        error: Why there is no value; None where there is one.
-        prompt_tokens: Tokens of all prompts, as the server counts them.
-        completion_tokens: Tokens of all answers.
-        seconds: Time taken.
-        attempts: How often it was asked.
-    """
+    """What a model said to one request, all attempts together; None for no value."""
 
     value: dict[str, Any] | None
     raw: str = ""
@@ -364,13 +286,7 @@ def ask(
     schema: Mapping[str, Any],
     check: Callable[[dict[str, Any]], None] | None = None,
 ) -> Answer:
-    """Ask for an object; a bad answer is asked for once more, told what is wrong.
-
-    After a late answer there is no other.
-
-    Raises:
-        ModelError: If the model's server is down after all tries, or refuses.
-    """
+    """Ask for an object; a bad answer is asked for once more, unless it is late."""
     start, value, error = time.monotonic(), None, ""
     replies: list[ModelReply] = []
     while len(replies) < ATTEMPTS:
@@ -399,14 +315,7 @@ def ask(
 
 
 def fitted(who: Respondent, text: str, *rest: str) -> str:
-    """Return as much of a text as a prompt has room for.
-
-    Args:
-        who: The model's limit is kept to; one without takes everything.
-        text: Source or context, cut at its end.
-        *rest: Everything else in the prompt; marks and a second attempt's message have
-            a reserve.
-    """
+    """Return as much of a text as a prompt with the rest of it has room for."""
     limit = who.model.prompt_tokens
     if limit is None:
         return text
@@ -424,35 +333,6 @@ def fitted(who: Respondent, text: str, *rest: str) -> str:
 
 
 _OF_ONE_PROMPT = {400, 413, 422}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRespondent(Respondent):
-    """A model that is asked each thing once; whatever it says is kept, paid as it is.
-
-    A late answer, or none at all, is not kept: it is asked for again in the next run.
-
-    Attributes:
-        state: What it said before.
-    """
-
-    state: State
-
-    def reply(self, system: str, prompt: str, *, schema: AnswerForm) -> ModelReply:
-        """Return an answer, the one that is kept where there is one.
-
-        Raises:
-            ModelError: If the server is down after three tries, or refuses.
-            StorageError: If the answer cannot be kept.
-        """
-        key = content_key("reply", self.key, system, prompt, repr(schema), self.take)
-        known = self.state.get(key)
-        if known is not None:
-            return ModelReply(**known)
-        reply = self._asked(system, prompt, schema)
-        if reply.text and not reply.late:
-            self.state.put(key, asdict(reply), model=self.name)
-        return reply
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.store import sendable
+from knowtrail.graph.files.templates import templates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jinja2 import Environment
 
@@ -44,14 +45,7 @@ def shown_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A further table of a report.
-
-    Attributes:
-        title: Its heading.
-        note: One sentence below the heading.
-        columns: Names of its columns.
-        rows: Its cells as text.
-    """
+    """A further table of a report: heading, one sentence below it, cells as text."""
 
     title: str
     note: str
@@ -60,63 +54,21 @@ class Table:
 
 
 def _share(value: float) -> float:
-    """Return a number as a share of an axis from 0 to 1."""
     return min(1.0, max(0.0, value))
 
 
 @cache
 def _templates() -> Environment:
     """Return the templates of evaluations: whatever stands in them is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        finalize=_visible,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    made = templates(Path(__file__).parent).overlay(finalize=_visible)
     made.filters["place"] = lambda value: f"{_share(value):.1%}"
     made.filters["width"] = lambda low, high: f"{_share(high) - _share(low):.1%}"
     return made
 
 
-def _macro(name: str, *args: Any) -> str:
-    """Return what a macro of all reports makes."""
-    made: str = getattr(_templates().get_template("macros.html").module, name)(*args)
-    return made
-
-
-def facts(named: Mapping[str, str]) -> Iterator[str]:
-    """Yield what was evaluated and how."""
-    yield _macro("facts", named)
-
-
-def interval_cells(value: float, low: float, high: float, *, none: str) -> str:
-    """Return three cells: a number, its interval or `none`, both drawn from 0 to 1."""
-    return _macro("interval_cells", value, low, high, none)
-
-
-def table(shown: Table) -> Iterator[str]:
-    """Yield a table with its heading, no more than its first 200 rows."""
-    yield _macro("table", shown, TABLE_ROWS)
-
-
-def html_page(
-    title: str, body: Iterable[str], *, style: str = "", images: bool = False
-) -> str:
-    """Return a page of HTML that is escaped already, with CSS after all reports' own.
-
-    It may hold pictures, as data inside it, where that is said.
-    """
-    return filled("page.html", title=title, body=body, style=style, images=images)
-
-
 def filled(template: str, **given: Any) -> str:
     """Return a template below this folder with what is given put in."""
-    page = {"most": TABLE_ROWS, "style": "", "images": False, **given}
+    page = {"most": TABLE_ROWS, "images": False, **given}
     return _templates().get_template(template).render(page)
 
 
@@ -125,10 +77,10 @@ def as_number(value: float) -> float | None:
     return value if value == value else None
 
 
-def json_text(value: Any, *, indent: int | None = None) -> str:
-    """Return JSON to be written; half characters stay as the escapes they came as."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-    return sendable(text)
+def json_lines(rows: Iterable[Any]) -> str:
+    """Return JSON Lines; half characters stay as the escapes they came as."""
+    texts = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+    return "".join(f"{sendable(text)}\n" for text in texts)
 
 
 def interval_dict(interval: Interval) -> dict[str, Any]:
@@ -142,10 +94,13 @@ def interval_dict(interval: Interval) -> dict[str, Any]:
     }
 
 
-def draw_table(table: Table) -> None:
-    """Write a further table for people."""
-    click.echo(f"\n{table.title}. {table.note}")
-    draw_columns(table.columns, table.rows)
+def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
+    """Write tables for people, and what stands above them."""
+    if above:
+        click.echo(above)
+    for one in tables:
+        click.echo(f"\n{one.title}. {one.note}")
+        draw_columns(one.columns, one.rows)
 
 
 def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -154,6 +109,14 @@ def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     click.echo()
     draw_rows(list(columns), [list(row) for row in rows], more="--json")
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows as lines of columns; the first is text, the others are numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *rest in rows:
+        cells = (f"{c:>{w}}" for c, w in zip(rest, widths[1:], strict=True))
+        yield "  ".join([f"{first:<{widths[0]}}", *cells]).rstrip()
 
 
 @contextmanager

@@ -18,14 +18,19 @@ as a share from 0 to 1: of n records all alike, as many others as Clopper and Pe
 exact interval for 0 of n allows for could have the least, or the greatest, value there
 is. Twenty perfect records so have [0.832, 1]. Without bounds, nothing says how far
 others may be, and the interval is the value alone.
+
+One rule for families of tests holds in every report: all differences in one metric,
+between however many systems or in however many fields, are a family, whose p-values are
+corrected together by Holm's method. Different metrics are different questions: of many,
+one is to be chosen before one looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -57,12 +62,9 @@ class Interval:
     """A number with the range in which resampling finds it.
 
     Attributes:
-        value: The statistic of the rows themselves.
         low: Lower end; NaN where fewer than two rows, or clusters, leave nothing to
             resample.
-        high: Upper end, or NaN.
         level: Share of resamples inside, such as 0.95.
-        n: How many rows there were.
     """
 
     value: float
@@ -77,13 +79,10 @@ class Comparison:
     """Two systems on the same records.
 
     Attributes:
-        first: Statistic of the first system.
-        second: Statistic of the second system.
         difference: Second minus first, with its interval over paired resamples.
         p_value: How often a random swap of the two systems on each record makes a
             difference at least as large, from the permutation test.
         exact: Whether every swap was tried.
-        n: How many records there were.
     """
 
     first: float
@@ -149,9 +148,6 @@ def bootstrap_interval(
         clusters: What each row belongs to; rows of equal ones are drawn together. None
             draws each row by itself.
 
-    Returns:
-        The interval; its ends are NaN for one row.
-
     Raises:
         InputError: If there is no row, a number is not finite, an option is out of
             range, or there are not as many clusters as rows.
@@ -183,15 +179,12 @@ def bootstrap_intervals(
     """Return several statistics of the same rows, each as `bootstrap_interval` does.
 
     The rows are drawn once for all of them; the bounds are those of each.
-
-    Raises:
-        InputError: As `bootstrap_interval`.
     """
     table = _table(rows)
     _check_options(level, resamples, method)
     sums, sizes = _clustered(table, clusters)
     n = len(sums)
-    means = None if n < 2 else _resampled_means(sums, sizes, resamples, seed)
+    means = None if n < 2 else resampled_means(sums, sizes, resamples, seed)
     found = {}
     for name, statistic in statistics.items():
         value = float(statistic(table.mean(axis=0, keepdims=True))[0])
@@ -210,7 +203,6 @@ def bootstrap_intervals(
 
 
 def _tails(level: float) -> NDArray[np.float64]:
-    """Return the shares of resamples below the ends of an interval."""
     return np.array([(1 - level) / 2, (1 + level) / 2])
 
 
@@ -273,7 +265,6 @@ def _table(rows: ArrayLike) -> NDArray[np.float64]:
 
 
 def _check_options(level: float, resamples: int, method: str) -> None:
-    """Refuse options that give no interval."""
     if not 0 < level < 1:
         raise InputError(f"level is {level}: choose one between 0 and 1, such as 0.95.")
     if not 1 <= resamples <= 1_000_000:
@@ -293,10 +284,10 @@ def resample_blocks(total: int, n: int) -> Iterator[int]:
         total -= most
 
 
-def _resampled_means(
+def resampled_means(
     sums: NDArray[np.float64], sizes: NDArray[np.float64], resamples: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return the column means of each resample."""
+    """Return the column means of resamples of rows, or of sums of so many rows."""
     rng = np.random.default_rng(seed)
     n = len(sums)
     blocks = []
@@ -412,10 +403,8 @@ def _swap_test(
 
 
 def _rounding(table: NDArray[np.float64]) -> float:
-    """Return how far apart equal numbers may come out; far below any real difference.
-
-    Rounding makes ties look like differences, and errors grow with the numbers.
-    """
+    """Return how far apart equal numbers may be; far below any real difference."""
+    # Rounding makes ties look like differences, and errors grow with the numbers.
     return 1e-12 * max(1.0, float(np.abs(table).max()))
 
 
@@ -438,13 +427,8 @@ def corrected(
 ) -> NDArray[np.float64]:
     """Return p-values adjusted for how many tests there are, in the order given.
 
-    Args:
-        p_values: One for each test, each from 0 to 1.
-        method: `holm` bounds the chance of any false alarm, `benjamini-hochberg` the
-            expected share of false ones among the alarms; `none` changes nothing.
-
-    Raises:
-        InputError: If a p-value is not from 0 to 1, or the method is unknown.
+    `holm` bounds the chance of any false alarm, `benjamini-hochberg` the expected share
+    of false ones among the alarms; `none` changes nothing.
     """
     given = np.asarray(p_values, dtype=np.float64).reshape(-1)
     if given.size and not ((given >= 0) & (given <= 1)).all():
@@ -464,3 +448,61 @@ def corrected(
     result = np.empty(m)
     result[order] = np.minimum(adjusted, 1.0)
     return np.maximum(result, given)  # a product and its share may round below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A system less another, by one metric, on the records that both have.
+
+    Attributes:
+        found: Both values and their difference with its interval.
+        p_value: That of the permutation test, corrected; see the module.
+    """
+
+    name: str
+    base: str
+    metric: str
+    found: Comparison
+    p_value: float
+
+
+def corrected_differences(
+    tests: Iterable[tuple[str, str, str, Comparison]],
+) -> tuple[Difference, ...]:
+    """Return comparisons with their p-values corrected, in the order given."""
+    given = list(tests)
+    adjusted = [0.0] * len(given)
+    for metric in dict.fromkeys(test[2] for test in given):
+        family = [place for place, test in enumerate(given) if test[2] == metric]
+        p_values = corrected([given[place][3].p_value for place in family])
+        for place, p_value in zip(family, p_values, strict=True):
+            adjusted[place] = float(p_value)
+    return tuple(
+        Difference(name=name, base=base, metric=metric, found=found, p_value=p_value)
+        for (name, base, metric, found), p_value in zip(given, adjusted, strict=True)
+    )
+
+
+def compare_systems(
+    values: Mapping[str, Mapping[str, Mapping[Any, float]]],
+    base: str,
+    *,
+    metrics: Sequence[str],
+    seed: int = 0,
+) -> tuple[Difference, ...]:
+    """Return each system less one of them, metric by metric; all are shares.
+
+    Values are system -> metric -> record -> number; a record may lack it.
+    """
+    tests = []
+    for metric in metrics:
+        first = values[base].get(metric, {})
+        for name, found in values.items():
+            second = found.get(metric, {})
+            both = [record for record in first if record in second]
+            if name == base or not both:
+                continue
+            one, two = ([side[record] for record in both] for side in (first, second))
+            pair = compare_paired(one, two, seed=seed, bounds=SHARE)
+            tests.append((name, base, metric, pair))
+    return corrected_differences(tests)

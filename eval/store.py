@@ -5,17 +5,11 @@
     (:EvalRecord)-[:JUDGES]->(:Extraction | :Traversal)
 
 A run is streamed: records go to the database in batches of bounded size, each in one
-transaction that also notes how many records are stored whole.
-
-The id of a run is a key of what it was measured on, how, and by which code: see
-`EvalRun`. Opening the same run again takes away what an earlier attempt stored, whole
-or not, so that what is stored is what the latest run printed.
+transaction that also notes how many records are stored whole. Opening the same run, see
+`EvalRun`, again takes away what an earlier attempt stored, whole or not.
 
 `EvalRun.status` is `writing` while records arrive, `complete` at the end, `failed`
 after an error, `deleting` while it goes.
-
-The version of the code is a part of the key of every stored run: other code is
-another run.
 """
 
 from __future__ import annotations
@@ -50,8 +44,7 @@ _PACKAGES = ("cypher", "eval", "graph", "ingest", "retrieval")
 def code_version() -> str:
     """Return release, commit where this is a checkout, and a digest of the code.
 
-    The digest is of all files of the packages, so that changes which are not committed
-    are another version too. The files of Git are read; nothing is run.
+    Changes that are not committed are another version too. Nothing is run.
     """
     try:
         release = version("knowtrail")
@@ -62,7 +55,6 @@ def code_version() -> str:
 
 
 def _digest() -> str:
-    """Return a digest of the names and contents of all files of the packages."""
     digest = hashlib.blake2b(digest_size=5)
     for package in _PACKAGES:
         for path in sorted((_ROOT / package).rglob("*")):
@@ -74,7 +66,6 @@ def _digest() -> str:
 
 
 def _commit(folder: Path) -> str:
-    """Return the commit that is checked out, empty where this is no checkout."""
     try:
         head = (folder / "HEAD").read_text("utf-8").strip()
         if not head.startswith("ref: "):
@@ -100,19 +91,11 @@ LONGEST_TEXT = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRun:
-    """An evaluation that is to be stored.
-
-    Attributes:
-        kind: What was evaluated: `fields`, `retrieval`, ...
-        dataset: What it was evaluated on.
-        configuration: How; nested values are stored as JSON.
-        key: Digest of what it was measured on.
-        commit: Version of the code that measures, see `code_version`.
-        notes: What a reader of its numbers must know; not a part of the id.
-        created: When it was made; not a part of the id.
+    """An evaluation that is to be stored; `key` is a digest of what it was measured on.
 
     The same kind, data, configuration and code are the same run, whatever came out:
-    what is stored later takes the place of what was stored before.
+    what is stored later takes the place of what was stored before. Notes are no part of
+    the id.
     """
 
     kind: str
@@ -138,16 +121,9 @@ class EvalRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One measured number of a run or of a record.
+    """One measured number of a run or of a record; no path for the whole.
 
-    Attributes:
-        name: Such as `f1`.
-        value: The number.
-        path: The field it is about; empty for the whole.
-        low: Lower end of its interval, or None.
-        high: Upper end, or None.
-        n: How many records or fields it is made of.
-        counts: Further numbers, stored as properties beside it.
+    `n` is how many records or fields it is made of, `counts` are stored beside it.
     """
 
     name: str
@@ -174,14 +150,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredField:
-    """The result of one field.
-
-    Attributes:
-        schema_path: The path without positions in arrays.
-        status: Such as `match`, `mismatch`, `omission`, `hallucination`.
-        gold: What is right, any JSON value.
-        extracted: What was found, any JSON value.
-    """
+    """The result of one field; its schema path has no positions in arrays."""
 
     path: str
     schema_path: str
@@ -195,14 +164,7 @@ class StoredField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalRecord:
-    """The results of one record.
-
-    Attributes:
-        scores: Numbers of the whole record, and texts or lists of them that tell what
-            it is about; stored as properties.
-        metrics: Metrics of the record that are to be nodes of their own.
-        judges: Ids of the Extractions or Traversals that it judges.
-    """
+    """The results of one record; `scores` are stored as its properties."""
 
     record_id: str | int
     scores: Mapping[str, float | str | Sequence[str]] = field(default_factory=dict)
@@ -243,11 +205,7 @@ _DELETED = 10_000
 
 
 class RunWriter:
-    """Writes the records and metrics of one run; made by `open_run`.
-
-    Attributes:
-        replaces: Whether an earlier attempt at the same run was stored.
-    """
+    """Writes the records and metrics of one run; made by `open_run`."""
 
     def __init__(self, connection: Connection, run: EvalRun, *, replaces: bool) -> None:
         self.id = run.id
@@ -257,7 +215,6 @@ class RunWriter:
         self._clear()
 
     def _clear(self) -> None:
-        """Forget what is written."""
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _STEPS}
         self._characters = 0
 
@@ -317,7 +274,6 @@ class RunWriter:
             self._flush_if_full(written=self._added)
 
     def _flush_if_full(self, *, written: int) -> None:
-        """Write what is waiting where it is a batch."""
         most = max(map(len, self._rows.values()))
         if most >= ROWS or self._characters >= _CHARACTERS:
             self.flush(written=written)
@@ -337,7 +293,6 @@ class RunWriter:
 
 
 def _metric_row(owner: str, metric: Metric) -> dict[str, Any]:
-    """Return the row of a metric of a run or a record."""
     return {
         "of": owner,
         "properties": {
@@ -360,9 +315,6 @@ def open_run(connection: Connection, run: EvalRun) -> Iterator[RunWriter]:
     An older schema is brought up to date first. What an earlier attempt at the same run
     stored is deleted. Where the block raises, what is stored stays and is marked as
     failed: opening the same run again replaces it, `delete_run` removes it.
-
-    Raises:
-        InputError: If the run is being deleted.
     """
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
@@ -389,11 +341,7 @@ def store_run(
     records: Iterable[EvalRecord] = (),
     metrics: Iterable[Metric] = (),
 ) -> bool:
-    """Store a run whole; return whether an earlier attempt at it was replaced.
-
-    Raises:
-        InputError: As `open_run`.
-    """
+    """Store a run whole; return whether an earlier attempt at it was replaced."""
     with open_run(connection, run) as writer:
         for record in records:
             writer.add(record)
@@ -402,14 +350,12 @@ def store_run(
 
 
 def _empty(connection: Connection, run_id: str) -> None:
-    """Delete everything below a run, in batches."""
     for name in ("eval/delete_fields", "eval/delete_records"):
         while connection.write(name, id=run_id, limit=_DELETED).nodes_deleted:
             pass
 
 
 def _run_properties(run: EvalRun) -> dict[str, Any]:
-    """Return the properties that a run begins with."""
     plain = {
         name: value
         if isinstance(value, str | bool | int | float)
@@ -433,7 +379,6 @@ def _run_properties(run: EvalRun) -> dict[str, Any]:
 
 
 def _mark_failed(connection: Connection, writer: RunWriter) -> None:
-    """Mark a run as failed, where the database still answers."""
     try:
         connection.write("eval/run_status", id=writer.id, status="failed")
     except DatabaseError as error:

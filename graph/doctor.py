@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import platform
 import shutil
-import socket
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
-MINIMUM_PYTHON = (3, 11)
 NEEDED_BYTES = 500_000_000
 COMFORTABLE_BYTES = 3_000_000_000
-BOLT_PORT = 7687
 OLLAMA_SECONDS = 3.0
 LEAST_INDEX_RECALL = 0.95
 LEAST_EDGE_RECALL = 0.99
@@ -77,7 +74,7 @@ def _problem(check: str, detail: str, advice: str) -> Finding:
 
 def examine(settings: Settings) -> Iterator[Finding]:
     """Yield what is found, as it is looked at, of all that commands need."""
-    yield _python()
+    yield _ok("python", f"Python {platform.python_version()} at {sys.executable}")
     yield _java(managed=settings.uri is None)
     if settings.uri is None:
         yield _jars(settings)
@@ -88,16 +85,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield _language_model(settings)
 
 
-def _python() -> Finding:
-    version = platform.python_version()
-    detail = f"Python {version} at {sys.executable}"
-    if sys.version_info < MINIMUM_PYTHON:
-        return _problem("python", detail, "Use Python 3.11+.")
-    return _ok("python", detail)
-
-
 def _java(*, managed: bool) -> Finding:
-    from knowtrail.graph.server.java import find_java
+    from knowtrail.graph.server.install import find_java
 
     try:
         java = find_java()
@@ -130,7 +119,6 @@ def _jars(settings: Settings) -> Finding:
 
 
 def _disk(settings: Settings) -> Finding:
-    """Look at the space where the managed server keeps its data."""
     place = settings.home
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -149,26 +137,22 @@ def _disk(settings: Settings) -> Finding:
 
 def _port(settings: Settings) -> Finding:
     from knowtrail.graph.server import server_status
+    from knowtrail.graph.server.dbms import DEFAULT_PORT, is_free
 
     info = server_status(settings.home)
     if info is not None:
         return _ok("port", f"the server has {info.uri}")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", BOLT_PORT))
-        except OSError:
-            return _warning(
-                "port",
-                f"another process has port {BOLT_PORT}",
-                "The local server will take a free one; if a Neo4j of yours "
-                "answers there, set NEO4J_URI to use it.",
-            )
-    return _ok("port", f"{BOLT_PORT} is free")
+    if is_free(DEFAULT_PORT):
+        return _ok("port", f"{DEFAULT_PORT} is free")
+    return _warning(
+        "port",
+        f"another process has port {DEFAULT_PORT}",
+        "The local server will take a free one; if a Neo4j of yours answers there, "
+        "set NEO4J_URI to use it.",
+    )
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
-    """Look at the server and what it stores, without starting one."""
     from knowtrail.graph.db.connection import Connection
 
     if settings.uri is None:
@@ -195,7 +179,6 @@ def _database(settings: Settings) -> Iterator[Finding]:
 
 
 def _absent_server(settings: Settings) -> Finding:
-    """Say why no managed server answers."""
     from knowtrail.graph.server.folder import ServerFolder
 
     if ServerFolder(settings.home).is_alive():
@@ -208,44 +191,32 @@ def _absent_server(settings: Settings) -> Finding:
 
 
 def _schema(connection: Connection) -> Finding:
-    """Look at the schema's version and at the states of indexes."""
     from knowtrail.graph.db.schema import SCHEMA_VERSION, schema_version, show_schema
 
     version = schema_version(connection)
-    items = [item for item in show_schema(connection) if item.ours]
+    names: dict[str, list[str]] = {}
+    for item in show_schema(connection):
+        if item.ours:
+            names.setdefault(item.state, []).append(item.name)
     detail = f"version {version} of {SCHEMA_VERSION}"
     if version > SCHEMA_VERSION:
         advice = "A newer Knowtrail made it: update this one."
         return _problem("schema", detail, advice)
-    if failed := [item.name for item in items if item.state == "FAILED"]:
-        return _problem(
-            "schema",
-            f"failed: {', '.join(failed)}",
-            "knowtrail schema drop, then knowtrail schema apply.",
-        )
+    again = "knowtrail schema drop, then knowtrail schema apply."
+    if failed := names.get("FAILED"):
+        return _problem("schema", f"failed: {', '.join(failed)}", again)
     if version < SCHEMA_VERSION:
         advice = "The first ingest makes it, or now: knowtrail schema apply"
         return _warning("schema", detail, advice)
-    if busy := [item.name for item in items if item.state == "POPULATING"]:
-        return _warning(
-            "schema", f"being built: {', '.join(busy)}", "Wait: search needs them."
-        )
-    return _missing_items(
-        [item.name for item in items if item.state == "MISSING"], detail
-    )
-
-
-def _missing_items(missing: list[str], detail: str) -> Finding:
-    """Say what is missing; vector indexes may be, before the first ingest."""
+    if busy := names.get("POPULATING"):
+        told = f"being built: {', '.join(busy)}"
+        return _warning("schema", told, "Wait: search needs them.")
+    missing = names.get("MISSING", [])
     if not missing:
         return _ok("schema", f"{detail}, all online")
     if all(name.endswith("_embedding") for name in missing):
         return _ok("schema", f"{detail}; the first ingest makes the vector indexes")
-    return _problem(
-        "schema",
-        f"missing: {', '.join(missing)}",
-        "knowtrail schema drop, then knowtrail schema apply.",
-    )
+    return _problem("schema", f"missing: {', '.join(missing)}", again)
 
 
 def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
@@ -271,10 +242,8 @@ def _corpora(connection: Connection, settings: Settings) -> Iterator[Finding]:
 
 
 def _recalls(connection: Connection) -> Iterator[Finding]:
-    """Compare a sample of each corpus with all, as index and edges have it.
-
-    An index that is missing or being built has been told of.
-    """
+    """Compare a sample of each corpus with all, as index and edges have it."""
+    # An index that is missing or being built has been told of.
     from knowtrail.graph.db.schema import show_schema
 
     states = {item.name: item.state for item in show_schema(connection)}
@@ -365,31 +334,20 @@ def _language_model(settings: Settings) -> Finding:
 def _ollama_model(
     check: str, model: str, settings: Settings, *, needed_for: str
 ) -> Finding:
-    """Ask Ollama whether it has a model."""
-    state: Literal["warning", "problem"] = (
-        "problem" if needed_for == "everything" else "warning"
-    )
     names = _ollama_models(settings.ollama_url)
     if names is None:
-        return Finding(
-            check=check,
-            state=state,
-            detail=f"Ollama does not answer at {settings.ollama_url}",
-            advice=f"Needed for {needed_for}: start it with ollama serve, or set "
-            "KNOWTRAIL_OLLAMA_URL.",
-        )
-    if model in names or f"{model}:latest" in names:
+        detail = f"Ollama does not answer at {settings.ollama_url}"
+        advice = "start it with ollama serve, or set KNOWTRAIL_OLLAMA_URL."
+    elif model in names or f"{model}:latest" in names:
         return _ok(check, f"{model} in Ollama")
-    return Finding(
-        check=check,
-        state=state,
-        detail=f"Ollama at {settings.ollama_url} has no {model}",
-        advice=f"Needed for {needed_for}: ollama pull {model}",
-    )
+    else:
+        detail = f"Ollama at {settings.ollama_url} has no {model}"
+        advice = f"ollama pull {model}"
+    lacking = _problem if needed_for == "everything" else _warning
+    return lacking(check, detail, f"Needed for {needed_for}: {advice}")
 
 
 def _ollama_models(url: str) -> set[str] | None:
-    """Return the names of Ollama's models; None where it does not answer."""
     import httpx
 
     try:

@@ -35,34 +35,6 @@ line exits 2 for them and 1 for the rest.
 
 from __future__ import annotations
 
-__all__ = [
-    "CorpusDriftError",
-    "CredentialsError",
-    "DatabaseError",
-    "FilterError",
-    "IngestError",
-    "InputError",
-    "InstallError",
-    "KnowtrailError",
-    "MissingExtraError",
-    "ModelError",
-    "PortInUseError",
-    "QueryTimeoutError",
-    "RdfError",
-    "SchemaError",
-    "ServerError",
-    "ServerStartError",
-    "SettingsError",
-    "SnapshotError",
-    "SourceError",
-    "StorageError",
-    "UnavailableError",
-    "UnknownAlgorithmError",
-    "UnknownCorpusError",
-    "UnreachableError",
-    "VectorError",
-]
-
 
 class KnowtrailError(Exception):
     """Root of the tree: catch this for anything Knowtrail reports."""

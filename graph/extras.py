@@ -18,11 +18,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def extra(name: str, need: str, *, otherwise: str = "") -> Iterator[None]:
-    """Import what an extra brings; say what needs it, and what else can be done.
-
-    Raises:
-        MissingExtraError: If the extra is not installed; says what installs it.
-    """
+    """Import what an extra brings; `MissingExtraError` says what installs it."""
     try:
         yield
     except ImportError as error:
@@ -54,7 +50,6 @@ def installing(wanted: str) -> str:
 
 
 def _made_by_uv(environment: Path) -> bool:
-    """Return whether uv made a virtual environment, which then has no pip."""
     try:
         made = (environment / "pyvenv.cfg").read_text("utf-8")
     except OSError:

@@ -37,12 +37,7 @@ class Ghcid:
 
 
 def parse_ghcid(text: str) -> Ghcid:
-    """Return the parts of a GHCID; white space around it is ignored.
-
-    Raises:
-        InputError: If it is not well-formed, or its country or subdivision is not in
-            ISO 3166.
-    """
+    """Return the parts of a GHCID; `InputError` where ISO 3166 lacks its place."""
     found = _GHCID.fullmatch(text.strip())
     if found is None:
         msg = f"{text[:60]!r} is no GHCID: write one such as NL-NH-AMS-M-RM."
@@ -55,11 +50,10 @@ def parse_ghcid(text: str) -> Ghcid:
         msg = f"GHCID {text[:60]!r}: {country} is no country of ISO 3166-1: correct it."
         raise InputError(msg)
     if pycountry.subdivisions.get(code=subregion) is None:
-        msg = (
+        raise InputError(
             f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2: "
             "correct it."
         )
-        raise InputError(msg)
     return Ghcid(
         text=found[0],
         country=country,
@@ -71,18 +65,13 @@ def parse_ghcid(text: str) -> Ghcid:
 
 
 def parse_isil(text: str) -> str:
-    """Return an ISIL as it is written, without white space around it.
-
-    Raises:
-        InputError: If it is not well-formed.
-    """
+    """Return an ISIL without white space around it; `InputError` if it is none."""
     found = _ISIL.fullmatch(text.strip())
     if found is None:
-        msg = (
+        raise InputError(
             f"{text[:60]!r} is no ISIL: a prefix such as NL, a hyphen, and at most 11 "
             "letters, digits, slashes, colons or hyphens."
         )
-        raise InputError(msg)
     return found[0]
 
 

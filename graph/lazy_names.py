@@ -14,8 +14,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         if name not in homes:
-            msg = f"module {package!r} has no attribute {name!r}"
-            raise AttributeError(msg)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return load

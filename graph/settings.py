@@ -93,6 +93,13 @@ def keep_litellm_local() -> None:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
+def quiet_ray() -> None:
+    """Have Ray report its use to nobody, and its errors to us alone."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_DATA_LOG_LEVEL", "CRITICAL")
+
+
 def keep_deepeval_quiet() -> None:
     """Keep DeepEval from sending anything, and from files of its own.
 
@@ -106,7 +113,6 @@ def keep_deepeval_quiet() -> None:
 
 
 def _default_home() -> Path:
-    """Return the per-user folder of the managed server."""
     import platformdirs
 
     return Path(platformdirs.user_data_dir("knowtrail", appauthor=False))
@@ -174,21 +180,14 @@ class Settings:
             env: Variables to read instead of the process environment and `.env`.
             **explicit: Field values that win over everything; None is "not given".
 
-        Returns:
-            The resolved settings.
-
         Raises:
             SettingsError: For an unknown name, an unreadable file or a bad value.
         """
         env = _read_dotenv() | dict(environment()) if env is None else env
-        known = {f.name for f in fields(cls)} - {"managed"}
-        if unknown := sorted(set(explicit) - known):
-            names = ", ".join(sorted(known))
-            msg = f"Unknown setting {unknown[0]!r}: use one of {names}."
-            raise SettingsError(msg)
+        _check_known(explicit)
         if config is None and env.get(_CONFIG):
             config = Path(env[_CONFIG])
-        values: dict[str, Any] = {} if config is None else _read_toml(config, known)
+        values: dict[str, Any] = {} if config is None else _read_toml(config)
         if env.get(_OLLAMA):
             values["ollama_url"] = _ollama_url(env[_OLLAMA])
         values |= {
@@ -222,8 +221,7 @@ def _read_dotenv() -> dict[str, str]:
     try:
         found = dotenv_values(path)
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"Cannot read {path.absolute()}: {error}."
-        raise SettingsError(msg) from error
+        raise SettingsError(f"Cannot read {path.absolute()}: {error}.") from error
     known = {*_ENVIRONMENT.values(), _CONFIG, _OLLAMA}
     return {name: value for name, value in found.items() if value and name in known}
 
@@ -255,7 +253,15 @@ def _seconds(value: object) -> float:
     return seconds
 
 
-def _read_toml(path: Path, known: set[str]) -> dict[str, Any]:
+def _check_known(given: Mapping[str, Any], where: str = "") -> None:
+    known = {one.name for one in fields(Settings)} - {"managed"}
+    if unknown := sorted(set(given) - known):
+        names = ", ".join(sorted(known))
+        msg = f"Unknown setting {unknown[0]!r}{where}: use one of {names}."
+        raise SettingsError(msg)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text("utf-8")).get("knowtrail", {})
     except OSError as error:
@@ -264,12 +270,7 @@ def _read_toml(path: Path, known: set[str]) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"The settings file {path} is not TOML: {error}."
         raise SettingsError(msg) from error
-    if unknown := sorted(set(table) - known):
-        msg = (
-            f"Unknown setting {unknown[0]!r} in {path}: "
-            f"use one of {', '.join(sorted(known))}."
-        )
-        raise SettingsError(msg)
+    _check_known(table, f" in {path}")
     for name, value in table.items():
         if not isinstance(value, str):
             msg = f"Setting {name!r} in {path} is {value!r}: write it as a string."

@@ -27,9 +27,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("listener of spans", default
 def span(name: str, **attributes: str | int | float | bool | None) -> Iterator[None]:
     """Tell how long something takes; not to be held across a `yield` to a caller.
 
-    Args:
-        name: What is done, such as `walk`.
-        **attributes: What it is done with; None is left out.
+    Attributes that are None are left out.
     """
     told = {key: value for key, value in attributes.items() if value is not None}
     with ExitStack() as stack:

@@ -9,9 +9,15 @@ from knowtrail.graph.lazy_names import lazy_names
 if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.pipeline import ingest_corpus
+    from knowtrail.ingest.ray_engine import RayEngine
 
-__all__ = ["IngestOptions", "ingest_corpus"]
+__all__ = ["IngestOptions", "RayEngine", "ingest_corpus"]
 
 __getattr__ = lazy_names(
-    __name__, {"IngestOptions": "options", "ingest_corpus": "pipeline"}
+    __name__,
+    {
+        "IngestOptions": "options",
+        "RayEngine": "ray_engine",
+        "ingest_corpus": "pipeline",
+    },
 )

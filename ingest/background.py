@@ -16,11 +16,9 @@ T = TypeVar("T")
 class Background:
     """Runs calls one after the other in a thread, a bounded number waiting.
 
-    An error of a call is raised by the next `submit` or `wait`; calls that were
-    waiting behind it do not run. Leaving the block waits for the call under way.
-
-    Attributes:
-        results: What the finished calls returned, in order.
+    An error of a call is raised by the next `submit` or `wait`; calls that were waiting
+    behind it do not run. Leaving the block waits for the call under way. `results` has
+    what the finished calls returned, in order.
     """
 
     def __init__(self, *, waiting: int = 2) -> None:
@@ -31,7 +29,6 @@ class Background:
         self.results: list[Any] = []
 
     def __enter__(self) -> Self:
-        """Return the worker."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,7 +57,6 @@ class Background:
             raise
 
     def _take(self) -> None:
-        """Wait for the oldest call and keep its result."""
         self.results.append(self._pending.pop(0).result())
 
 
@@ -68,15 +64,11 @@ _END = object()
 
 
 def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
-    """Yield items while a thread works out the next ones.
+    """Yield items while a thread works out the next ones, of which `size` may wait.
 
     An error of the iteration is raised here, after the items before it. When the
     consumer stops early the thread stops at its next item, and is waited for: what it
     writes, and the locks it needs, may not outlive the caller.
-
-    Args:
-        items: What to iterate.
-        size: How many items may wait.
     """
     waiting: queue.Queue[Any] = queue.Queue(maxsize=size)
     stopped = threading.Event()

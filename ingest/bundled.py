@@ -45,7 +45,7 @@ def questions() -> Iterator[dict[str, object]]:
 @contextmanager
 def bundled_source() -> Iterator[Source]:
     """Yield the articles as a source to ingest, which counts them."""
-    from knowtrail.ingest.reading import Limited
+    from knowtrail.ingest.records import Limited
     from knowtrail.ingest.sources.jsonl import JsonlSource
 
     file = resources.files(_PACKAGE).joinpath("articles.jsonl")

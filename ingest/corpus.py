@@ -13,7 +13,7 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
 from knowtrail.graph.models.embedders import dimensions_of, embedder_name, query_prompt
-from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.keys import camel_case, content_key
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
@@ -26,17 +26,9 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection, Counters
     from knowtrail.graph.models.embedders import Embedder
 
-_OPTION_KEYS = {
-    "window": "window",
-    "stride": "stride",
-    "intra_top_k": "intraTopK",
-    "intra_threshold": "intraThreshold",
-    "inter_top_x": "interTopX",
-    "inter_threshold": "interThreshold",
-    "theme_top": "themeTop",
-    "theme_threshold": "themeThreshold",
-    "themes": "themeSource",
-    "terms": "terms",
+OPTION_KEYS = {
+    one.name: "themeSource" if one.name == "themes" else camel_case(one.name)
+    for one in fields(IngestOptions)
 }
 """Option -> property of the Corpus node."""
 
@@ -48,6 +40,7 @@ _PARTS = (
     "terms",
     "categories",
     "redirects",
+    "research",
     "walks",
 )
 """What a corpus has beside documents, in the order in which it is deleted."""
@@ -63,22 +56,14 @@ _NEEDED = {"embedder", "dimensions", "version", "status"}
 class StoredCorpus:
     """A corpus as the graph has it.
 
-    Attributes:
-        name: Its name.
-        embedder: Name of the model of its vectors.
-        query_prompt: What the model puts before questions.
-        dimensions: Length of the vectors.
-        options: How it was built.
-        theme_model: The language model that names its themes, None without one.
-        files_root: The folder that the ids of its files are paths in, None without
-            files.
-        term_rules: The rules that its terms come from, None before there were terms.
-        version: Counts committed changes.
-        work_key: What its working files are called; one made anew has others.
-        link_state: The state of its texts that it is linked in; "" where others wrote.
-        methods: How similar chunks and themes were searched.
-        status: `complete`, `unfinished` (an ingest was interrupted, or its source broke
-            off), `forgetting` (some documents) or `deleting`.
+    Without a language model that named its themes, files, or terms the properties for
+    these are None; `files_root` is the folder that the ids of files are paths in,
+    `term_rules` says where terms come from. The version counts committed changes. One
+    made anew under its name has working files of another `work_key`. `link_state` is
+    the state of its texts that it is linked in, "" where others wrote; `methods` says
+    how similar chunks and themes were searched. The status is `complete`, `unfinished`
+    (an ingest was interrupted, or its source broke off), `forgetting` (some documents)
+    or `deleting`.
     """
 
     name: str
@@ -112,18 +97,12 @@ def open_corpus(
 ) -> StoredCorpus:
     """Return a corpus that may be written to, making it if it is new.
 
-    Args:
-        connection: The database.
-        name: Name of the corpus.
-        embedder: The model of its vectors.
-        options: Parameters; None takes those stored, or the defaults.
-        language_model: The model that names themes, where one does.
-        progress: Told of indexes that are waited for.
+    Without options it has those stored, or the defaults.
 
     Raises:
         InputError: If the name cannot be used or the corpus is being deleted.
-        CorpusDriftError: If embedder, options or language model differ from those
-            stored.
+        CorpusDriftError: If embedder, options or the language model that names its
+            themes differ from those stored.
     """
     _check_name(name)
     model = embedder_name(embedder)
@@ -145,7 +124,7 @@ def open_corpus(
                 "status": "unfinished",
                 "termRules": TERM_RULES,
                 "themeModel": language_model if chosen.themes == "llm" else None,
-                **{key: getattr(chosen, n) for n, key in _OPTION_KEYS.items()},
+                **{key: getattr(chosen, n) for n, key in OPTION_KEYS.items()},
             },
         )
         stored = known_corpus(connection, name)
@@ -166,47 +145,39 @@ def open_corpus(
 def _check_name(name: str) -> None:
     """Refuse a name that a command line cannot give, or that looks like another."""
     if name != name.strip() or not 0 < len(name) <= 200 or not name.isprintable():
-        msg = (
+        raise InputError(
             f"Corpus name {name[:40]!r}: use 1 to 200 printable characters, without "
             "blanks before or behind."
         )
-        raise InputError(msg)
 
 
 def _check_theme_model(stored: StoredCorpus, language_model: str) -> None:
     """Refuse another model than the one that named the themes that are stored."""
     if stored.theme_model not in {None, language_model}:
-        msg = (
+        raise CorpusDriftError(
             f"The themes of corpus {stored.name!r} were named by {stored.theme_model}, "
             f"not by {language_model}: set KNOWTRAIL_LANGUAGE_MODEL to the former."
         )
-        raise CorpusDriftError(msg)
 
 
 def _check_embedder(connection: Connection, model: str) -> None:
     """Refuse another embedder than that of the corpora that are stored."""
     for row in connection.read("schema/embedders"):
         if row["embedder"] != model:
-            msg = (
+            raise CorpusDriftError(
                 f"This database's vectors were made by {row['embedder']} (corpus "
                 f"{row['corpus']!r}), not by {model}: use that embedder, or another "
                 "database or --home."
             )
-            raise CorpusDriftError(msg)
 
 
 def check_dimensions(stored: StoredCorpus, found: int) -> None:
-    """Refuse vectors of another length: the index would pass them over.
-
-    Raises:
-        CorpusDriftError: If they are not as long as those stored.
-    """
+    """Raise `CorpusDriftError` for vectors of another length, which no index has."""
     if found != stored.dimensions:
-        msg = (
+        raise CorpusDriftError(
             f"The embedder's vectors have {found} dimensions, those of corpus "
             f"{stored.name!r} {stored.dimensions}: use the embedder it was made with."
         )
-        raise CorpusDriftError(msg)
 
 
 def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
@@ -217,11 +188,10 @@ def _refuse_drift(stored: StoredCorpus, options: IngestOptions) -> None:
             continue
         if old != new:
             option = field.name.replace("_", "-")
-            msg = (
+            raise CorpusDriftError(
                 f"Corpus {stored.name!r} was made with {option} {old}, not {new}: "
                 "leave the option out, or delete the corpus first."
             )
-            raise CorpusDriftError(msg)
 
 
 def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
@@ -231,24 +201,18 @@ def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
 
 
 def _work_key(properties: Mapping[str, Any]) -> str:
-    """Return what a corpus' working files are called."""
     return content_key(properties["name"], str(properties.get("createdAt", "")))
 
 
 def _stored(properties: dict[str, Any]) -> StoredCorpus:
-    """Read a Corpus node's properties.
-
-    Raises:
-        InputError: If it has not those that an ingest gives it.
-    """
+    """Read a Corpus node; `InputError` if it lacks what an ingest gives it."""
     name = properties["name"]
     if lacking := _NEEDED - properties.keys():
-        msg = (
+        raise InputError(
             f"Corpus {name!r} was not made by an ingest (its node has no "
             f"{', '.join(sorted(lacking))}): delete it with knowtrail corpus delete "
             f"{shlex.quote(name)}, then ingest."
         )
-        raise InputError(msg)
     return StoredCorpus(
         name=name,
         embedder=properties["embedder"],
@@ -256,7 +220,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         dimensions=properties["dimensions"],
         options=IngestOptions(**{
             name: properties[key]
-            for name, key in _OPTION_KEYS.items()
+            for name, key in OPTION_KEYS.items()
             if key in properties
         }),
         theme_model=properties.get("themeModel"),
@@ -274,11 +238,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
 
 
 def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
-    """Return a stored corpus.
-
-    Raises:
-        UnknownCorpusError: If there is none of that name.
-    """
+    """Return a stored corpus, or raise `UnknownCorpusError`."""
     stored = known_corpus(connection, name)
     if stored is None:
         refuse_bare(connection, name)
@@ -287,11 +247,7 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
 
 
 def refuse_bare(connection: Connection, name: str) -> None:
-    """Refuse a corpus of institutions without texts; other names are let through.
-
-    Raises:
-        UnknownCorpusError: If it is one; says what to do.
-    """
+    """Raise `UnknownCorpusError` for a corpus of institutions without texts."""
     if connection.read("corpus/has_custodians", name=name)[0]["found"]:
         raise UnknownCorpusError(textless(name))
 
@@ -307,7 +263,6 @@ def textless(name: str) -> str:
 
 
 def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:
-    """Return the error that a name is that of no corpus, with what there is."""
     names = [row["name"] for row in stored]
     near = difflib.get_close_matches(name, names, n=1)
     hint = (
@@ -341,8 +296,7 @@ def only_corpus(connection: Connection, name: str | None) -> str:
     if len(asked := asked_corpora(names)) == 1:
         return asked[0]
     stored = ", ".join(map(repr, names[:5])) or "none yet"
-    msg = f"Name the corpus with --corpus: there is {stored}."
-    raise InputError(msg)
+    raise InputError(f"Name the corpus with --corpus: there is {stored}.")
 
 
 def list_corpora(connection: Connection) -> list[dict[str, Any]]:
@@ -369,11 +323,7 @@ def list_corpora(connection: Connection) -> list[dict[str, Any]]:
 
 
 def check_corpus(connection: Connection, name: str) -> None:
-    """Refuse the name of nothing: neither of a corpus nor of institutions alone.
-
-    Raises:
-        UnknownCorpusError: If there is none of that name.
-    """
+    """Raise `UnknownCorpusError` for what is neither a corpus nor has institutions."""
     known = connection.read("corpus/has_custodians", name=name)[0]["found"]
     if not known and not connection.read("ingest/corpus_read", name=name):
         raise _unknown(name, list_corpora(connection))
@@ -384,13 +334,8 @@ def delete_corpus(
 ) -> Counters:
     """Delete a corpus with everything in it; can be interrupted and repeated.
 
-    The walks that were recorded over it go too. Institutions stored without documents
-    have no Corpus node: they are deleted by the corpus that they name.
-
-    Args:
-        connection: The database.
-        name: Name of the corpus.
-        work: The folder of working files; those of the corpus go too.
+    The walks that were recorded over it go too, and its working files. Institutions
+    stored without documents have no Corpus node: they go by the corpus that they name.
 
     Raises:
         UnknownCorpusError: If there is none of that name.
@@ -400,7 +345,8 @@ def delete_corpus(
         for row in connection.read("ingest/corpus_read", name=name):
             for path in work.glob(f"{_work_key(row['properties'])}*"):
                 path.unlink(missing_ok=True)
-        shutil.rmtree(work / f"bulk-{content_key(name)}", ignore_errors=True)
+        for kind in ("bulk", "ray"):
+            shutil.rmtree(work / f"{kind}-{content_key(name)}", ignore_errors=True)
     total = connection.write("corpus/deleting", name=name)
     while ids := connection.read("corpus/some_documents", name=name, limit=10):
         total += connection.write_all(removal_of(connection, [r["id"] for r in ids]))

@@ -12,7 +12,7 @@ from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.ingest.store import EmbeddedDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -22,33 +22,26 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-_AT_ONCE = 256
-"""Texts between two words of progress."""
+AT_ONCE = 256
+"""Texts of one call of the model, and between two words of progress."""
 
 
 def embed_documents(
     documents: Sequence[tuple[PreparedDocument, bool]],
     *,
     embedder: Embedder,
+    stored: Mapping[str, npt.NDArray[np.float32]],
     themes: ThemeSource,
     fail: Callable[[PreparedDocument, Exception], None],
     tell: Callable[[str, int], None] = lambda *_: None,
+    at_once: int = AT_ONCE,
 ) -> list[EmbeddedDocument]:
-    """Embed sentences, chunks and themes of documents.
+    """Embed sentences, chunks and themes of (document, replaces) pairs, in order.
 
-    Equal texts are embedded once. Where the model gives a vector that cannot be used,
-    the documents are tried one by one and only those concerned are given up; so is one
-    whose themes cannot be found.
-
-    Args:
-        documents: (document, whether it replaces a stored one) pairs.
-        embedder: The model.
-        themes: Where themes come from.
-        fail: Told of each document that is given up.
-        tell: Told how many more `themes` (of documents) or `texts` are done.
-
-    Returns:
-        The documents with their vectors, in order.
+    Equal texts are embedded once, those that are `stored`, by id, not at all. Where
+    the model gives a vector that cannot be used, the documents are tried one by one and
+    only those concerned are given up; so is one whose themes cannot be found. `fail` is
+    told of these, `tell` how many more `themes` (of documents) or `texts` are done.
     """
     named = []
     for document, replaces in documents:
@@ -70,25 +63,42 @@ def embed_documents(
     if not named:
         return []
     try:
-        return _embed(named, embedder, tell)
+        return _embed(named, embedder, stored, tell, at_once)
     except VectorError:
         pass
     embedded = []
     for one in named:
         try:
-            embedded += _embed([one], embedder, tell)
+            embedded += _embed([one], embedder, stored, tell, at_once)
         except VectorError as error:
             fail(one[0], error)
     return embedded
 
 
+def kept_texts(document: PreparedDocument, stored: Container[str]) -> dict[str, str]:
+    """Return sentences and chunks of a document that are `stored`, text by id."""
+    rows = (*document.sentences, *document.chunks)
+    return {row["id"]: row["text"] for row in rows if row["id"] in stored}
+
+
+def why_not(error: Exception) -> str:
+    """Return why a document has no vectors or themes, as reports say it."""
+    if isinstance(error, VectorError):
+        return str(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"its themes cannot be found ({what}): leave it out"
+
+
 def _embed(
     named: Sequence[tuple[PreparedDocument, bool, tuple[str, ...]]],
     embedder: Embedder,
+    stored: Mapping[str, npt.NDArray[np.float32]],
     tell: Callable[[str, int], None],
+    at_once: int,
 ) -> list[EmbeddedDocument]:
-    """Embed all texts of some documents."""
     place: dict[str, int] = {}
+    kept = [kept_texts(document, stored) for document, _, _ in named]
+    known = {text: stored[key] for texts in kept for key, text in texts.items()}
 
     def places(texts: Sequence[str]) -> list[int]:
         return [place.setdefault(text, len(place)) for text in texts]
@@ -101,34 +111,44 @@ def _embed(
         )
         for document, _, themes in named
     ]
-    vectors = _embed_sorted(list(place), embedder, tell)
+    vectors = _embed_sorted(list(place), known, embedder, tell, at_once)
     return [
         EmbeddedDocument(
             document=document,
             replaces=replaces,
+            kept=frozenset(texts),
             sentence_vectors=vectors[sentences],
             chunk_vectors=vectors[chunks],
             themes=themes,
             theme_vector=vectors[theme_places[-1]] if themes else None,
             theme_vectors=vectors[theme_places[:-1]] if themes else None,
         )
-        for (document, replaces, themes), (sentences, chunks, theme_places) in zip(
-            named, wanted, strict=True
+        for (document, replaces, themes), texts, (sentences, chunks, theme_places) in (
+            zip(named, kept, wanted, strict=True)
         )
     ]
 
 
 def _embed_sorted(
-    texts: Sequence[str], embedder: Embedder, tell: Callable[[str, int], None]
+    texts: Sequence[str],
+    known: Mapping[str, npt.NDArray[np.float32]],
+    embedder: Embedder,
+    tell: Callable[[str, int], None],
+    at_once: int,
 ) -> npt.NDArray[np.float32]:
     """Embed texts, longest first so that a batch has little padding."""
-    order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i))
-    vectors: npt.NDArray[np.float32] | None = None
-    for start in range(0, len(order), _AT_ONCE):
-        part = order[start : start + _AT_ONCE]
+    order = [i for i, text in enumerate(texts) if text not in known]
+    order.sort(key=lambda i: -len(texts[i]))
+    width = len(next(iter(known.values()))) if known else 1
+    vectors = np.empty((len(texts), width), dtype=np.float32)
+    for place, text in enumerate(texts):
+        if text in known:
+            vectors[place] = known[text]
+    for start in range(0, len(order), at_once):
+        part = order[start : start + at_once]
         found = embed_texts(embedder, [texts[i] for i in part])
-        if vectors is None:
+        if not start and found.shape[1] != vectors.shape[1]:
             vectors = np.empty((len(texts), found.shape[1]), dtype=np.float32)
         vectors[part] = found
         tell("texts", len(part))
-    return np.empty((0, 1), dtype=np.float32) if vectors is None else vectors
+    return vectors

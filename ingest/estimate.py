@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from knowtrail.graph.models.model_files import model_shape
 from knowtrail.ingest.prepare import prepare, too_long
-from knowtrail.ingest.reading import begun, position
-from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument
+from knowtrail.ingest.records import (
+    Damage,
+    Failure,
+    LeftOut,
+    RawDocument,
+    begun,
+    position,
+)
 
 if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
@@ -37,22 +43,11 @@ quickstart's 1,418 texts have the 15.7 MB that they took, with indexes and logs.
 class Estimate:
     """What an ingest into an empty corpus would do, by the documents that were read.
 
-    Attributes:
-        source: Name of the source.
-        documents: Documents that would be stored.
-        sentences: Their sentences.
-        chunks: Their chunks.
-        characters: Characters of their texts.
-        failed: Pages, records or files that cannot be used.
-        failures: The first of them, as "title: reason", and where the source broke off.
-        left_out: Those left out on purpose, by reason.
-        seconds: Time for embedding and storing on the processors of this machine, the
-            start apart; None where the model's size is not known without loading it.
-        megabytes: Space on disk, in millions of bytes; None as above.
-        read: Documents that were read for this; where these are not all, the other
-            counts are about what a source of its length has, or no more than was
-            read where it does not tell its length.
-        whole: Whether these are all.
+    Where these are not the whole, the counts are about what a source of its length has,
+    or no more than was read where it does not tell its length. The first failures are
+    "title: reason", and where the source broke off. Seconds are those of the processors
+    of this machine, the start apart; megabytes are millions of bytes on disk: both are
+    None where the model's size is not known without loading it.
     """
 
     source: str
@@ -68,21 +63,13 @@ class Estimate:
     whole: bool
     failures: list[str] = field(default_factory=list)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the estimate as plain data, for `--json`."""
-        return asdict(self)
-
 
 def estimate_ingest(
     source: Source, *, corpus: str, options: IngestOptions, embedder: str | None
 ) -> Estimate:
     """Read the first 500 documents of a source; no model is loaded.
 
-    Args:
-        source: What would be ingested.
-        corpus: Name of the corpus.
-        options: Parameters of the corpus.
-        embedder: Name of the model; None where documents would not be embedded.
+    Without the name of an embedder documents are not embedded.
 
     Raises:
         SourceError: If the source cannot be read, or nothing in it can be used.
@@ -134,7 +121,6 @@ def estimate_ingest(
 
 
 def _refusal(document: PreparedDocument, source_id: str, seen: set[str]) -> str | None:
-    """Return why a document would not be stored; note its id."""
     if source_id in seen:
         return f"the id {source_id!r} occurs twice in the source"
     seen.add(source_id)
@@ -144,7 +130,6 @@ def _refusal(document: PreparedDocument, source_id: str, seen: set[str]) -> str 
 def _count(
     counts: Counter[str], document: PreparedDocument, *, characters: int
 ) -> None:
-    """Add a document to the counts."""
     counts["documents"] += 1
     counts["sentences"] += len(document.sentences)
     counts["chunks"] += len(document.chunks)

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 def named_documents(
     connection: Connection, corpus: str, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return id, title and aliases of documents, sorted by title.
+    """Return id, title and aliases of documents by these, sorted by title.
 
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        names: Titles, aliases or ids; a title that several documents share means all.
+    A title that several documents share means all.
 
     Raises:
         UnknownCorpusError: If there is no such corpus.
@@ -57,16 +54,6 @@ def forget_documents(
     The graph is then that of an ingest that never read them; a later one that does
     stores them again. After an interruption the same call goes on.
 
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        names: Titles, aliases or ids of the documents.
-        settings: Where working files and locks are.
-        progress: Told of each stage.
-
-    Returns:
-        What changed.
-
     Raises:
         UnknownCorpusError: If there is no such corpus.
         InputError: If one of the names is not in the corpus, or this is being written
@@ -84,7 +71,7 @@ def forget_documents(
             ("corpus/forgetting", {"name": corpus}),
             ("ingest/redirects_remove", {"ids": redirects}),
         ])
-        if stored.status != "complete" and stored.link_state is not None:
+        if stored.status != "complete" and stored.link_state:
             distrust_links(connection, corpus)
         for part in batched([row["id"] for row in rows], 10):
             total += connection.write_all([

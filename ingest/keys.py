@@ -68,15 +68,10 @@ class Seen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and so delete it."""
         self._database.close()
 
     def add(self, key: str) -> bool:
-        """Take note of a key; return whether it is new.
-
-        Raises:
-            StorageError: If there is no space.
-        """
+        """Take note of a key; return whether it is new, or raise `StorageError`."""
         try:
             cursor = self._database.execute(
                 "INSERT OR IGNORE INTO seen VALUES (?)", (key,)
@@ -87,6 +82,5 @@ class Seen:
         return cursor.rowcount == 1
 
     def __contains__(self, key: str) -> bool:
-        """Return whether a key was met."""
         row = self._database.execute("SELECT 1 FROM seen WHERE id = ?", (key,))
         return row.fetchone() is not None

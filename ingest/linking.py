@@ -34,20 +34,10 @@ def link_corpus(
 ) -> Counters:
     """Make all edges between documents what they must be.
 
-    Args:
-        connection: The database.
-        corpus: Name of a stored corpus.
-        version: Version that changed documents are marked with; documents marked with
-            it already are those that changed.
-        options: Edge limits and thresholds.
-        work: The folder of working files; what is left there makes the next linking
-            quick, and this one go on where it was killed.
-        progress: Told of each stage.
-        unclear: Told of each link that is left out as its title is that of several
-            documents, in the documents that are read.
-
-    Returns:
-        What changed.
+    Documents that are marked with the version are those that changed. What is left in
+    `work` makes the next linking quick, and this one go on where it was killed.
+    `unclear` is told of each link that is left out as its title is that of several
+    documents, in the documents that are read.
 
     Raises:
         IngestError: If another process changes the corpus meanwhile.
@@ -55,7 +45,8 @@ def link_corpus(
     """
     total = connection.write("ingest/themes_orphaned", corpus=corpus)
     total += connection.write("ingest/categories_orphaned", corpus=corpus)
-    if stored_corpus(connection, corpus).link_state == "":
+    former = stored_corpus(connection, corpus).link_state
+    if former == "":
         connection.write("rdf/corpus_documents", name=corpus, version=version)
     # Before any stage marks a document that it touches:
     changed = connection.read("ingest/changed", corpus=corpus, version=version)
@@ -75,6 +66,7 @@ def link_corpus(
             corpus=corpus,
             version=version,
             changed=[row["id"] for row in changed],
+            former=former,
             work=work,
             progress=progress,
         )

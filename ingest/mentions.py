@@ -26,11 +26,8 @@ class Mention:
 class TitleIndex:
     """Which document a link leads to: by its id, its title, or through redirects.
 
-    A title that two documents share stands for none of them.
-
-    Args:
-        titles: (document, title key) pairs; `#` and a document's id is a key too.
-        redirects: Title key -> title key it points to.
+    A title that two documents share stands for none of them. Titles are (document,
+    title key) pairs; `#` and a document's id is a key too.
     """
 
     def __init__(
@@ -68,12 +65,9 @@ class TitleIndex:
 class TitleFinder:
     """Finds the titles of documents in texts, all in one pass.
 
-    A title matches with its first letter in either case, as MediaWiki treats it, at
-    word boundaries; where titles overlap the one that starts first wins, then the
-    longest.
-
-    Args:
-        titles: (title as people write it, document) pairs, each title once.
+    Titles are (title as people write it, document) pairs. One matches with its first
+    letter in either case, as MediaWiki treats it, at word boundaries; where titles
+    overlap the one that starts first wins, then the longest.
     """
 
     def __init__(self, titles: Iterable[tuple[str, str]]) -> None:
@@ -121,15 +115,9 @@ def _is_word(text: str, start: int, end: int) -> bool:
 def chunk_mentions(
     mentions: Sequence[Mention], chunks: Sequence[tuple[str, int, int]], text: str
 ) -> list[tuple[str, str, str]]:
-    """Return (chunk, document, anchor) for each document that a chunk names.
+    """Return (chunk, document, anchor) for each document that a chunk names, each once.
 
-    Args:
-        mentions: Mentions of a document's text.
-        chunks: (id, start, end) of its chunks, in order.
-        text: The text.
-
-    Returns:
-        Each (chunk, document) once, with the words of its first mention there.
+    Chunks are (id, start, end) in order; the anchor is that of the first mention.
     """
     ordered = sorted(mentions)
     out: dict[tuple[str, str], str] = {}

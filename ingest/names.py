@@ -53,9 +53,8 @@ _LAST_CODE_POINT = 0x1FFFF
 class Name:
     """A phrase that is written like a name.
 
-    Attributes:
-        label: As it is written there, white space made single spaces.
-        certain: Whether its capital does not come from the beginning of a sentence.
+    It is certain where its capital does not come from the beginning of a sentence;
+    white space in the label is made single spaces.
     """
 
     label: str
@@ -113,9 +112,6 @@ def names_in(text: str) -> Iterator[Name]:
     there; without its first word it is certain. The English article is left out at the
     beginning, where it comes and goes. A text all in capitals has no names. Letters of
     scripts without spaces end a phrase.
-
-    Args:
-        text: A sentence, or several.
     """
     if text.isupper() and all(char.isupper() for char in text if char.isalpha()):
         return
@@ -179,7 +175,6 @@ def _splitters() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _phrase() -> re.Pattern[str]:
-    """Return the pattern of a phrase."""
     upper, lower = _characters("Lu", "Lt"), _characters("Ll")
     letter = rf"\w{_characters('Mn', 'Mc')}"
     small = "|".join(_SMALL_WORDS.split())

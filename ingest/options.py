@@ -39,21 +39,15 @@ class IngestOptions:
     terms: bool = True
 
     def __post_init__(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            SettingsError: If a value is out of range.
-        """
+        """Raise `SettingsError` for a value out of range."""
         if not 1 <= self.stride <= self.window <= 100:
-            msg = (
+            raise SettingsError(
                 f"Window {self.window} with stride {self.stride}: use 1 <= stride <= "
                 "window <= 100, so that no sentence is left out."
             )
-            raise SettingsError(msg)
         for name in ("intra_top_k", "inter_top_x", "theme_top"):
             if not 0 <= getattr(self, name) <= 1000:
-                msg = f"{name} is {getattr(self, name)}: use 0 to 1000."
-                raise SettingsError(msg)
+                raise SettingsError(f"{name} is {getattr(self, name)}: use 0 to 1000.")
         for name in ("intra_threshold", "inter_threshold", "theme_threshold"):
             if not -1 <= getattr(self, name) <= 1:
                 msg = f"{name} is {getattr(self, name)}: use a cosine from -1 to 1."

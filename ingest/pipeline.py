@@ -12,27 +12,39 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
-from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.served import served_embedder
+from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.background import Background, ahead
 from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
-from knowtrail.ingest.embedding import embed_documents
+from knowtrail.ingest.embedding import embed_documents, kept_texts, why_not
 from knowtrail.ingest.keys import Seen, normalise_title
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.prepare import (
+    PreparedDocument,
     content_hash,
     document_id,
-    prepare,
+    prepared_or_why,
     redirect_id,
-    too_long,
 )
-from knowtrail.ingest.reading import begun, position, settled
-from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.records import (
+    Damage,
+    Failure,
+    LeftOut,
+    RawDocument,
+    RawRedirect,
+    begun,
+    position,
+    settled,
+)
 from knowtrail.ingest.report import IngestReport
+from knowtrail.ingest.shards import Order, ReadyDocument, stored_digest
 from knowtrail.ingest.store import (
     EmbeddedDocument,
     batched,
@@ -48,14 +60,18 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeAlias
 
+    from numpy.typing import NDArray
+
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup, IngestOptions
-    from knowtrail.ingest.prepare import PreparedDocument
-    from knowtrail.ingest.records import Item, Source
+    from knowtrail.ingest.ray_engine import RayEngine
+    from knowtrail.ingest.records import Item, Measured, Source
+    from knowtrail.ingest.themes import ThemeSource
 
+    _Document: TypeAlias = PreparedDocument | EmbeddedDocument
     _Store: TypeAlias = Callable[[Sequence[EmbeddedDocument], int], Counters]
 
 _LOG = logging.getLogger(__name__)
@@ -76,6 +92,7 @@ def ingest_corpus(
     options: IngestOptions | None = None,
     cleanup: Cleanup = "incremental",
     progress: Progress = silent,
+    engine: RayEngine | None = None,
 ) -> IngestReport:
     """Bring a corpus to the state of its sources.
 
@@ -94,6 +111,7 @@ def ingest_corpus(
             replaces them with all that was derived from them; `full` also deletes
             documents and redirects that are gone from the sources.
         progress: Told of each stage.
+        engine: Reads, parses and embeds in other processes; None does it here.
 
     Returns:
         What was done. Pages that failed and damage of a source are counted there and
@@ -115,6 +133,7 @@ def ingest_corpus(
             options=options,
             cleanup=cleanup,
             progress=progress,
+            engine=engine,
         )
 
 
@@ -128,6 +147,7 @@ def ingest_locked(
     options: IngestOptions | None,
     cleanup: Cleanup,
     progress: Progress,
+    engine: RayEngine | None = None,
     work: Path | None = None,
     write: _Store | None = None,
 ) -> IngestReport:
@@ -144,12 +164,23 @@ def ingest_locked(
         run.work, run.store = work or run.work, write or run.store
         if root != old:
             connection.write("ingest/corpus_files_root", name=corpus, root=root)
-        return run.ingest(sources, items)
+        if engine is None:
+            return run.ingest(sources, items)
+    with engine.shards(
+        sources, run.order(embedder), settings=settings, progress=progress
+    ) as shards:
+        return run.ingest([shards], shards.items())
+
+
+def _hash(raw: RawDocument | ReadyDocument) -> str:
+    """Return a document's hash, "" where preparing it will say what is wrong."""
+    try:
+        return raw.hash if isinstance(raw, ReadyDocument) else content_hash(raw)
+    except Exception:
+        return ""
 
 
 class _Run:
-    """One ingest under way."""
-
     def __init__(
         self,
         connection: Connection,
@@ -184,8 +215,24 @@ class _Run:
         self._options = self._stored.options
         self._version = self._stored.next_version
 
-    def ingest(self, sources: Sequence[Source], items: Iterator[Item]) -> IngestReport:
-        """Do all stages."""
+    def order(self, embedder: Embedder) -> Order:
+        keep = self._cleanup == "none"
+        rows = self._connection.stream("ingest/document_ids", corpus=self._corpus)
+        stored = np.fromiter(
+            (stored_digest(row["id"], row["hash"], keep=keep) for row in rows),
+            dtype=np.uint64,
+        )
+        return Order(
+            corpus=self._corpus,
+            options=self._options,
+            embedder=embedder,
+            keep=keep,
+            stored=np.sort(stored),
+        )
+
+    def ingest(
+        self, sources: Sequence[Measured], items: Iterator[Item | ReadyDocument]
+    ) -> IngestReport:
         with Seen() as seen, Background() as writer:
             with self._report.timed("documents"):
                 self._documents(sources, items, seen, writer)
@@ -202,14 +249,13 @@ class _Run:
 
     def _documents(
         self,
-        sources: Sequence[Source],
-        items: Iterator[Item],
+        sources: Sequence[Measured],
+        items: Iterator[Item | ReadyDocument],
         seen: Seen,
         writer: Background,
     ) -> None:
-        """Read, parse, embed and write all documents and redirects."""
         themes = theme_source(self._options.themes, self._embedder, self._settings)
-        waiting: list[tuple[PreparedDocument, bool]] = []
+        waiting: list[tuple[_Document, bool]] = []
         size = 0
         done, finished, known = Counter[str](), Counter[str](), Counter[str]()
 
@@ -221,13 +267,7 @@ class _Run:
             nonlocal size
             if not waiting:
                 return
-            embedded = embed_documents(
-                waiting,
-                embedder=self._embedder,
-                themes=themes,
-                fail=self._fail,
-                tell=tell,
-            )
+            embedded = self._embedded(waiting, themes, tell)
             if embedded:
                 check_dimensions(self._stored, embedded[0].chunk_vectors.shape[1])
                 writer.submit(self._write, embedded)
@@ -250,20 +290,56 @@ class _Run:
         flush()
         self._tell(sources)
 
-    def _tell(self, sources: Sequence[Source]) -> None:
-        """Report how much of the sources has been read."""
+    def _embedded(
+        self,
+        waiting: Sequence[tuple[_Document, bool]],
+        themes: ThemeSource,
+        tell: Callable[[str, int], None],
+    ) -> list[EmbeddedDocument]:
+        """Embed (document, replaces) pairs, but for what has vectors or is stored."""
+        stored = self._stored_vectors([
+            (one.document if isinstance(one, EmbeddedDocument) else one).id
+            for one, replaces in waiting
+            if replaces
+        ])
+        ready = [
+            replace(
+                document,
+                replaces=replaces,
+                kept=frozenset(kept_texts(document.document, stored)),
+            )
+            for document, replaces in waiting
+            if isinstance(document, EmbeddedDocument)
+        ]
+        prepared = [
+            (document, replaces)
+            for document, replaces in waiting
+            if isinstance(document, PreparedDocument)
+        ]
+        return ready + embed_documents(
+            prepared,
+            embedder=self._embedder,
+            stored=stored,
+            themes=themes,
+            fail=self._fail,
+            tell=tell,
+        )
+
+    def _stored_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        if not ids:
+            return {}
+        name = self._connection.vector_statement("ingest/stored_vectors")
+        rows = self._connection.stream(name, ids=ids)
+        return {row["id"]: vector_array(row["vector"]) for row in rows}
+
+    def _tell(self, sources: Sequence[Measured]) -> None:
         self._progress(*position(sources))
 
     def _fail(self, document: PreparedDocument, error: Exception) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
-        told = str(error)
-        if not isinstance(error, VectorError):
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            told = f"its themes cannot be found ({what}): leave it out"
-        self._unusable.append((document.properties["title"], told))
+        self._unusable.append((document.properties["title"], why_not(error)))
 
     def _store(self, embedded: Sequence[EmbeddedDocument], version: int) -> Counters:
-        """Store documents over the connection."""
         return write_documents(
             self._connection,
             embedded,
@@ -281,18 +357,18 @@ class _Run:
         return written
 
     def _changed(
-        self, items: Iterator[Item], seen: Seen
-    ) -> Iterator[list[tuple[PreparedDocument, bool]]]:
+        self, items: Iterator[Item | ReadyDocument], seen: Seen
+    ) -> Iterator[list[tuple[_Document, bool]]]:
         """Yield batches of new and changed documents; runs ahead of the embedding."""
-        documents: list[RawDocument] = []
+        documents: list[RawDocument | ReadyDocument] = []
         others: list[RawRedirect | LeftOut] = []
         characters = 0
         for item in self._counted(items):
             if isinstance(item, RawRedirect | LeftOut):
                 others.append(item)
-            elif isinstance(item, RawDocument):
+            elif isinstance(item, RawDocument | ReadyDocument):
                 documents.append(item)
-                characters += len(item.raw)
+                characters += len(item.raw) if isinstance(item, RawDocument) else 0
             if len(others) >= _OTHERS:
                 self._others(others, seen)
                 others = []
@@ -302,7 +378,9 @@ class _Run:
         self._others(others, seen)
         yield self._new(documents, seen)
 
-    def _counted(self, items: Iterator[Item]) -> Iterator[Item]:
+    def _counted(
+        self, items: Iterator[Item | ReadyDocument]
+    ) -> Iterator[Item | ReadyDocument]:
         """Yield the items that name a page, counting those that are not documents."""
         for item in items:
             if isinstance(item, LeftOut):
@@ -317,8 +395,8 @@ class _Run:
                 yield item
 
     def _new(
-        self, raws: Sequence[RawDocument], seen: Seen
-    ) -> list[tuple[PreparedDocument, bool]]:
+        self, raws: Sequence[RawDocument | ReadyDocument], seen: Seen
+    ) -> list[tuple[_Document, bool]]:
         """Parse those documents that are not stored as they are."""
         unseen = []
         for raw in raws:
@@ -334,37 +412,24 @@ class _Run:
         out = []
         for identity, raw in unseen:
             old = stored.get(identity)
-            document = self._prepared(raw, old)
-            if document is None:
+            if old and (self._cleanup == "none" or old == _hash(raw)):
+                self._report.skipped += 1
                 continue
-            if told := too_long(document):
-                self._report.fail(raw.title, told)
-            elif document.sentences:
+            document = self._prepared(raw)
+            if isinstance(document, str):
+                self._report.fail(raw.title, document)
+            elif document.size:
                 out.append((document, old is not None))
             else:
                 self._report.left_out["empty"] += 1
                 self._delete([identity] if old else [])
         return out
 
-    def _prepared(self, raw: RawDocument, old: str | None) -> PreparedDocument | None:
-        """Return a document ready to be embedded; None where it is stored or fails.
-
-        Args:
-            raw: The document.
-            old: The hash that is stored of it.
-        """
-        try:
-            if old == content_hash(raw) or (old and self._cleanup == "none"):
-                self._report.skipped += 1
-                return None
-            return prepare(raw, corpus=self._corpus, options=self._options)
-        except Exception as error:  # one text that nobody foresaw ends no ingest
-            _LOG.debug("%r cannot be prepared", raw.title, exc_info=True)
-            what = " ".join(f"{type(error).__name__}: {error}".split())
-            self._report.fail(
-                raw.title, f"its text cannot be taken apart ({what}): leave it out"
-            )
-            return None
+    def _prepared(self, raw: RawDocument | ReadyDocument) -> _Document | str:
+        """Return a document ready to be embedded, or embedded, or why there is none."""
+        if isinstance(raw, ReadyDocument):
+            return raw.made
+        return prepared_or_why(raw, corpus=self._corpus, options=self._options)
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
         """Delete documents whose page is one no longer; store redirects."""
@@ -414,20 +479,17 @@ class _Run:
             ])
 
     def _distrust(self) -> None:
-        """Let texts be read again where an interrupted run is written over.
-
-        What it wrote may come to be again what was linked before it, without the edges.
-        """
-        if self._resumes and self._stored.link_state is not None:
+        """Let texts be read again where an interrupted run is written over."""
+        # What it wrote may come to be again what was linked before it, without the
+        # edges.
+        if self._resumes and self._stored.link_state:
             distrust_links(self._connection, self._corpus)
         self._resumes = False
 
     def _begin(self) -> tuple[str, dict[str, object]]:
-        """Return the step that marks the corpus as unfinished."""
         return "ingest/corpus_begin", {"name": self._corpus, "version": self._version}
 
     def _delete(self, ids: Sequence[str]) -> None:
-        """Delete documents with all that was derived from them."""
         if ids:
             self._distrust()
         for part in batched(ids, 10):
@@ -439,7 +501,6 @@ class _Run:
             self._report.deleted += len(part)
 
     def _delete_unseen(self, seen: Seen) -> None:
-        """Delete what is stored and gone from the sources."""
         if self._report.damage or self._unread:
             _LOG.warning("Nothing is deleted: a part of the sources was not read")
             return
@@ -452,7 +513,6 @@ class _Run:
             delete(gone)
 
     def _delete_redirects(self, ids: Sequence[str]) -> None:
-        """Delete redirects."""
         for part in batched(ids):
             self._report.written += self._connection.write_all([
                 self._begin(),

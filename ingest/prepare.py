@@ -1,32 +1,125 @@
 """From a raw document to the rows of its part of the graph, vectors apart.
 
 Everything here is a pure function of the document, the corpus name and the options.
+Plain text is kept as the source has it, because links, sections and ready-made
+sentences point into it: only characters that no reader sees and no database takes
+(control characters, stray surrogates) are replaced, each by one other character, so
+that every offset stays valid. Line and paragraph breaks stay.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import logging
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import plain_value
+from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.keys import (
     content_key,
     document_key,
     normalise_name,
     normalise_title,
 )
-from knowtrail.ingest.parsing import parse, sentence_spans
-from knowtrail.ingest.records import Span
-from knowtrail.ingest.windows import windows
+from knowtrail.ingest.records import ParsedDocument, RawDocument, Span
+from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from knowtrail.ingest.options import IngestOptions
-    from knowtrail.ingest.records import Link, ParsedDocument, RawDocument
+    from knowtrail.ingest.records import Link
 
-PIPELINE_VERSION = 2
+
+_REPLACED: dict[int, str] = (
+    {
+        code: " "
+        for code in (*range(0x20), *range(0x7F, 0xA0))
+        if chr(code) not in "\t\n\f\r"
+    }
+    | {0x85: "\n", 0xFEFF: " "}
+    | dict.fromkeys(range(55296, 57344), "�")
+)
+
+
+def clean_plain(text: str) -> str:
+    """Replace control characters and surrogates, keeping the length.
+
+    Control characters and byte order marks become spaces, NEL a line break, stray
+    surrogates the replacement character.
+    """
+    return text if text.isascii() and text.isprintable() else text.translate(_REPLACED)
+
+
+def parse(raw: RawDocument) -> ParsedDocument:
+    """Return the readable text of a document and what was found in it.
+
+    Categories that the source knows come before those of the text, each once.
+    """
+    if raw.markup == "wikitext":
+        from knowtrail.ingest.wikitext import parse_wikitext
+
+        parsed = parse_wikitext(raw.raw, language=raw.language)
+    else:
+        parsed = ParsedDocument(
+            text=clean_plain(raw.raw), links=raw.links, sections=raw.sections
+        )
+    categories = tuple(dict.fromkeys((*raw.categories, *parsed.categories)))
+    return replace(parsed, categories=categories)
+
+
+def sentence_spans(raw: RawDocument, parsed: ParsedDocument) -> list[Span]:
+    """Return the sentences of a parsed document, in order, as spans of its text.
+
+    Ready-made sentences keep their boundaries, however long they are; blank ones are
+    left out. Otherwise `split_sentences` finds them.
+
+    Raises:
+        SourceError: If ready-made sentences are not what the text is made of.
+    """
+    if raw.sentences is None:
+        return split_sentences(parsed.text, language=raw.language)
+    if " ".join(raw.sentences) != raw.raw:
+        raise SourceError(
+            f"The sentences of {raw.title!r} do not make its text: a source that gives "
+            f"sentences must give their join by one space as the text."
+        )
+    spans = []
+    start = 0
+    for sentence in raw.sentences:
+        piece = parsed.text[start : start + len(sentence)]
+        left = start + len(piece) - len(piece.lstrip())
+        if piece.strip():
+            spans.append(Span(left, left + len(piece.strip())))
+        start += len(sentence) + 1
+    return spans
+
+
+def windows(count: int, *, size: int = 3, stride: int = 1) -> list[tuple[int, int]]:
+    """Return the windows over `count` sentences as (first, last), both inclusive.
+
+    The list ends at the first window that reaches the last sentence, which is shorter
+    than the others where the stride leaves a remainder. Fewer sentences than `size`
+    make one window; no sentence is left out of every window.
+
+    `IngestOptions` sees to it that the stride is between 1 and the size.
+
+    Example:
+        >>> windows(5)
+        [(0, 2), (1, 3), (2, 4)]
+        >>> windows(6, size=3, stride=2)
+        [(0, 2), (2, 4), (4, 5)]
+    """
+    steps = 0 if count == 0 else 1 + max(0, -(-(count - size) // stride))
+    return [
+        (step * stride, min(step * stride + size, count) - 1) for step in range(steps)
+    ]
+
+
+_LOG = logging.getLogger(__name__)
+PIPELINE_VERSION = 3
 """Raised when the same raw text would give another graph."""
 
 RESERVED = frozenset({
@@ -46,13 +139,8 @@ _GIVEN = "meta_"
 class PreparedDocument:
     """A document split into sentences and windows, ready to be embedded.
 
-    Attributes:
-        id: Key of the document.
-        properties: Properties of its node.
-        categories: Names of its categories.
-        sentences: Properties of its sentences, in order.
-        chunks: Properties of its chunks, in order.
-        members: For each chunk, its (first, last) sentence, both inclusive.
+    It has the properties of its node, and in order those of its sentences and chunks,
+    with the (first, last) sentence of each chunk, both inclusive.
     """
 
     id: str
@@ -73,9 +161,8 @@ def given_metadata(
 ) -> dict[str, Any]:
     """Return what a source said of a document, as JSON has it.
 
-    Args:
-        pairs: Names and values of the document's node that are not `RESERVED`.
-        taken: Names that have another meaning; a value of such a name is marked.
+    The pairs are the properties of its node that are not `RESERVED`; names that are
+    taken have another meaning, and are marked.
     """
     found = {}
     for name, value in pairs:
@@ -90,6 +177,19 @@ def too_long(document: PreparedDocument) -> str | None:
     if (count := len(document.sentences)) <= _SENTENCES:
         return None
     return f"it has {count:,} sentences, more than {_SENTENCES:,}: split it"
+
+
+def prepared_or_why(
+    raw: RawDocument, *, corpus: str, options: IngestOptions
+) -> PreparedDocument | str:
+    """Return a prepared document, or why it cannot be stored."""
+    try:
+        document = prepare(raw, corpus=corpus, options=options)
+    except Exception as error:  # one text that nobody foresaw ends no ingest
+        _LOG.debug("%r cannot be prepared", raw.title, exc_info=True)
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return f"its text cannot be taken apart ({what}): leave it out"
+    return too_long(document) or document
 
 
 def document_id(corpus: str, source_id: str) -> str:
@@ -145,60 +245,100 @@ def content_hash(raw: RawDocument) -> str:
 def prepare(
     raw: RawDocument, *, corpus: str, options: IngestOptions
 ) -> PreparedDocument:
-    """Parse, split and window a document.
-
-    Args:
-        raw: The document.
-        corpus: Name of its corpus.
-        options: Window and stride.
-
-    Returns:
-        Its rows; without sentences if it has no text.
-    """
+    """Parse, split and window a document; without sentences it has no text."""
     parsed = parse(raw)
     spans = sentence_spans(raw, parsed)
     identity = document_id(corpus, raw.source_id)
-    sentences = tuple(
-        _row(corpus, "sentence", raw.source_id, index, parsed.text, span)
-        for index, span in enumerate(spans)
-    )
     members = tuple(windows(len(spans), size=options.window, stride=options.stride))
-    chunks = tuple(
-        _row(
-            corpus,
-            "chunk",
-            raw.source_id,
-            index,
-            parsed.text,
-            Span(spans[first].start, spans[last].end),
+    wider = [Span(spans[first].start, spans[last].end) for first, last in members]
+    chunks = [
+        row | {"firstSentence": first, "lastSentence": last}
+        for row, (first, last) in zip(
+            _rows(corpus, "chunk", raw.source_id, parsed.text, wider),
+            members,
+            strict=True,
         )
-        | {"firstSentence": first, "lastSentence": last}
-        for index, (first, last) in enumerate(members)
-    )
+    ]
     return PreparedDocument(
         id=identity,
         properties=_properties(raw, parsed, identity=identity, corpus=corpus),
         categories=tuple(
             dict.fromkeys(name for c in parsed.categories if (name := category_name(c)))
         ),
-        sentences=sentences,
-        chunks=chunks,
+        sentences=tuple(_rows(corpus, "sentence", raw.source_id, parsed.text, spans)),
+        chunks=tuple(chunks),
         members=members,
     )
 
 
-def _row(
-    corpus: str, kind: str, source_id: str, index: int, text: str, span: Span
-) -> dict[str, Any]:
-    """Return the properties of a sentence or chunk."""
+def _rows(
+    corpus: str, kind: str, source_id: str, text: str, spans: Iterable[Span]
+) -> Iterator[dict[str, Any]]:
+    """Yield sentences or chunks; what is edited elsewhere changes no id."""
+    times = Counter[str]()
+    for index, span in enumerate(spans):
+        part = text[span.start : span.end]
+        times[part] += 1
+        yield {
+            "id": content_key(corpus, kind, source_id, part, times[part]),
+            "corpus": corpus,
+            "index": index,
+            "text": part,
+            "startChar": span.start,
+            "endChar": span.end,
+        }
+
+
+def spans_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
+    """Return key, start and end of sentences or chunks; the rest follows from them."""
+    return [(row["id"], row["startChar"], row["endChar"]) for row in rows]
+
+
+def rows_of(
+    document: Mapping[str, Any], spans: Iterable[tuple[str, int, int]]
+) -> list[dict[str, Any]]:
+    """Return sentences or chunks, given a document's properties and `spans_of` them."""
+    text, corpus = document["text"], document["corpus"]
+    return [
+        {
+            "id": key,
+            "corpus": corpus,
+            "index": index,
+            "text": text[start:end],
+            "startChar": start,
+            "endChar": end,
+        }
+        for index, (key, start, end) in enumerate(spans)
+    ]
+
+
+def document_body(document: PreparedDocument) -> dict[str, Any]:
+    """Return a document as JSON has it, texts but once."""
     return {
-        "id": content_key(corpus, kind, source_id, span.start, span.end),
-        "corpus": corpus,
-        "index": index,
-        "text": text[span.start : span.end],
-        "startChar": span.start,
-        "endChar": span.end,
+        "properties": document.properties,
+        "categories": document.categories,
+        "sentences": spans_of(document.sentences),
+        "chunks": spans_of(document.chunks),
+        "members": document.members,
     }
+
+
+def document_of_body(body: Mapping[str, Any]) -> PreparedDocument:
+    """Return the document of a body."""
+    properties = body["properties"]
+    members = tuple((first, last) for first, last in body["members"])
+    chunks = zip(rows_of(properties, body["chunks"]), members, strict=True)
+    return PreparedDocument(
+        id=properties["id"],
+        properties=properties,
+        categories=tuple(body["categories"]),
+        sentences=tuple(rows_of(properties, body["sentences"])),
+        chunks=tuple(
+            row | {"firstSentence": first, "lastSentence": last}
+            for row, (first, last) in chunks
+        ),
+        members=members,
+    )
 
 
 def _link_key(corpus: str, link: Link) -> str:
@@ -211,7 +351,6 @@ def _link_key(corpus: str, link: Link) -> str:
 def _properties(
     raw: RawDocument, parsed: ParsedDocument, *, identity: str, corpus: str
 ) -> dict[str, Any]:
-    """Return the properties of a document's node; None values are not stored."""
     links = [(link, key) for link in parsed.links if (key := _link_key(corpus, link))]
     extra = {
         (f"{_GIVEN}{name}" if name in RESERVED else name): value

@@ -22,14 +22,10 @@ class IngestReport:
     """Counts of one run; documents unless said otherwise.
 
     Attributes:
-        corpus: Name of the corpus.
-        added: New documents.
         updated: Documents whose content had changed.
         skipped: Documents that were stored as they are.
         deleted: Documents gone from the source (`--cleanup full`).
-        failed: Pages or records that could not be used.
         left_out: Pages left out on purpose, by reason.
-        redirects: Redirect pages read.
         redirects_resolved: Redirects whose target is in the corpus.
         redirects_waiting: Redirects whose target is not.
         unclear: Links left out, their titles being those of several documents. They are

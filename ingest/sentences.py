@@ -1,32 +1,11 @@
 """Sentence boundaries in many languages, as offsets into the text.
 
-The boundaries come from `sentencex` (Wikimedia's segmenter). On the 48 hard cases of
-`tests/unit/ingest/sentence_cases.json` (abbreviations, initials, quotations, lists,
-fourteen languages) and the 1,890 passages of a MuSiQue corpus, all in one run of
-`benchmarks/sentence_splitters.py` on one core:
-
-| splitter | cases right | sentences/s |
-|---|---|---|
-| sentencex with the mending below | 47 | 171,000 |
-| sentencex | 43 | 1,054,000 |
-| pysbd | 43 | 2,500 |
-| syntok | 38 | 13,000 |
-| blingfire | 37 | 192,000 |
-| punkt (NLTK's models) | 30 | 75,000 |
-
-The exceptions for abbreviations came after that run; they split those passages as
-before, in 0.064 s of a processor instead of 0.044.
-
-Punkt breaks after "e.g.", "No." and "pp.", syntok and punkt do not know other scripts,
-blingfire breaks inside quotations, and pysbd, as often right as sentencex, is four
-hundred times slower. What is mended here are list markers standing alone ("1." + "a
-wheel"), breaks before a lower-case word ("9 в. пр. н. е. от траки"), a sentence in
-parentheses run into the next one, and breaks after abbreviations that it does not know
-(`tests/unit/ingest/abbreviations.json` has them, with those that it does). One that
-often ends sentences, as "etc." and "oz.", is none before a capital; the case still
-missed is a Japanese quotation with a full stop inside. The mending was written with
-these cases in view, so its own figure flatters it; those of the others do not depend
-on it.
+The boundaries come from `sentencex` (Wikimedia's segmenter). What is mended here are
+list markers standing alone ("1." + "a wheel"), breaks before a lower-case word ("9 в.
+пр. н. е. от траки"), a sentence in parentheses run into the next one, and breaks after
+abbreviations that it does not know (`tests/unit/ingest/abbreviations.json` has them).
+One that often ends sentences, as "etc." and "oz.", is none before a capital. How it
+compares with other splitters is in `benchmarks/sentence_splitters.py`.
 """
 
 # ruff: noqa: RUF001, RUF002 - other alphabets are what this module is about
@@ -116,14 +95,7 @@ def split_sentences(text: str, *, language: str = "en") -> list[Span]:
     or digit is joined to the sentence before it (after it, at the beginning), so a
     text of nothing but punctuation is one span. No span is longer than
     `MAX_SENTENCE`: longer sentences are cut at a clause, else at white space, else
-    between characters.
-
-    Args:
-        text: Any text, also one with stray surrogates.
-        language: BCP 47 code; English rules apply to one that is not known.
-
-    Returns:
-        One span for each sentence; none for a text of white space.
+    between characters. English rules apply to a language that is not known.
     """
     readable = _SURROGATE.sub("\ufffd", text)
     match = _LANGUAGE.match(language.strip())
@@ -138,7 +110,6 @@ def split_sentences(text: str, *, language: str = "en") -> list[Span]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the stretches between paragraph breaks."""
     start = 0
     for found in _BREAK.finditer(text):
         yield start, found.start()
@@ -147,14 +118,12 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _strip(text: str, start: int, end: int) -> tuple[int, int]:
-    """Move both ends inwards past white space."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip())
     return start + left, max(start + left, start + len(piece.rstrip()))
 
 
 def _sentences(text: str, start: int, end: int, code: str) -> list[tuple[int, int]]:
-    """Split one paragraph and mend what the segmenter is known to get wrong."""
     import sentencex
 
     start, end = _strip(text, start, end)

@@ -3,8 +3,9 @@
 Where everything is new, all are compared with all. A change compares what is new with
 all, both ways: its own neighbours, and the lists that it enters, which are known down
 to a least score. A node that lost a neighbour searches again, unless what is new fills
-the place. The result is that of a comparison of all with all; in large corpora the
-index of the database proposes whom to compare, and that may pass over some.
+the place. The result is that of a comparison of all with all; in large corpora an
+index proposes whom to compare, and that may pass over some. Vectors, least scores and
+index are kept in working files, so that a change reads what changed alone.
 """
 
 from __future__ import annotations
@@ -21,14 +22,8 @@ from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.background import Background
 from knowtrail.ingest.corpus import stored_corpus
-from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.neighbour_index import search_neighbours
-from knowtrail.ingest.similarity import (
-    ROWS,
-    entered_lists,
-    exact_best,
-    neighbour_columns,
-)
+from knowtrail.ingest.neighbour_index import NeighbourIndex, search_neighbours
+from knowtrail.ingest.similarity import Comparison
 from knowtrail.ingest.store import batched, similar_rows
 from knowtrail.ingest.text_linking import write_rows
 from knowtrail.ingest.vector_file import VectorFile
@@ -44,13 +39,15 @@ if TYPE_CHECKING:
 
 _Lists = dict[str, tuple[list[str], list[float]]]
 """Neighbours and scores by rank, of each node."""
+_Stored = dict[str, tuple[list[str], list[float], list[int]]]
+"""Neighbours, scores and ranks as they are stored."""
 
-_INDEXED_SHARE = 8
-"""Above the exact size, an index serves where one in so many chunks changed or less."""
-_COMPARED = 20_000
-"""Changed vectors that are compared with any number, where no index serves."""
-_FETCHED = (64, 256, 1024)
-"""Nearest chunks that are asked for, more where too few are of other documents."""
+_CHANGED_SHARE = 4
+"""Above the exact size, all are searched where more than one in so many is new."""
+_WORN_SHARE = 16
+"""The index is made anew where more than one in so many came after it."""
+_GONE_SHARE = 4
+"""All vectors are read anew where so many in a file are of what is gone."""
 _BLOCK = 4096
 
 
@@ -58,12 +55,9 @@ _BLOCK = 4096
 class Kind:
     """What is compared.
 
-    Attributes:
-        name: Of the properties on the corpus that say how it was searched.
-        stage: For progress.
-        prefix: Of the statements about its edges.
-        vectors: Statement that yields document, id, vector and whether a neighbour is
-            lost.
+    The name is that of the properties on the corpus that say how it was searched, the
+    prefix that of the statements about its edges; one more statement yields document,
+    id, vector, and since which version it is.
     """
 
     name: str
@@ -93,29 +87,23 @@ def link_similar(
     corpus: str,
     version: int,
     changed: Sequence[str],
+    former: str | None,
     work: Path,
     progress: Progress,
 ) -> Counters:
     """Write the edges to the most similar nodes of other documents.
 
-    Args:
-        connection: The database.
-        kind: What is compared.
-        corpus: Name of a stored corpus.
-        version: Version that changed documents are marked with.
-        changed: Documents that are new or changed.
-        work: The folder of working files.
-        progress: Told of the stage.
+    Those that are new or changed since the state `former` are `changed`; documents that
+    are written are marked with the version.
     """
     stored = stored_corpus(connection, corpus)
     linking = _Linking(
         connection, kind, stored, version, changed=changed, progress=progress
     )
     with VectorFile(work, f"{stored.work_key}-{kind.name}") as file:
-        total = linking.link(file)
-    while (rest := connection.write(f"{kind.prefix}_settled", corpus=corpus)).changed:
-        total += rest
-    file.remove()
+        total = linking.link(file, former)
+    for part in batched(list(linking.lost)):
+        total += connection.write(f"{kind.prefix}_settled", ids=part)
     return total
 
 
@@ -143,193 +131,201 @@ class _Linking:
         self._changed = frozenset(changed)
         self._progress = progress
         self._scope = {"scope": "inter"} if chunks else {}
-        self._new: list[bool] = []
-        self._lost: list[float] = []
+        self._new: set[str] = set()
+        self.lost: dict[str, float] = {}
+        self._lost_rows: dict[int, float] = {}
 
-    def link(self, file: VectorFile) -> Counters:
-        """Choose how to search, and do it.
-
-        Args:
-            file: Takes the vectors.
-        """
+    def link(self, file: VectorFile, former: str | None) -> Counters:
+        """Choose how to search, and do it; the file takes the vectors."""
         if not self._top:
             return Counters()
-        (row,) = self._connection.read(
-            f"{self._kind.prefix}_count", corpus=self._corpus
-        )
-        count = row["vectors"]
-        exact = count <= neighbour_index.EXACT_VECTORS
-        method = self._stored_corpus.methods[self._kind.name]
-        content = content_key(self._version, self._stored_corpus.link_state or "")
-        if file.resume(content):
+        read, prefix = self._connection.read, self._kind.prefix
+        (row,) = read(f"{prefix}_count", corpus=self._corpus)
+        state = self._stored_corpus.link_state or ""
+        exact = row["vectors"] <= neighbour_index.EXACT_VECTORS
+        again = exact and self._stored_corpus.methods[self._kind.name] != "exact"
+        self.lost = {
+            row["id"]: row["lost"]
+            for row in read(f"{prefix}_lost", corpus=self._corpus)
+        }
+        resumed = file.resume(former or None)
+        if resumed and file.whole and former == state:
             return self._all(file)
-        if not exact and self._kind is CHUNKS and self._index_serves():
-            rows = self._connection.read(
-                "ingest/similar_changed",
-                corpus=self._corpus,
-                documents=sorted(self._changed),
-            )
-            if not rows:
-                return Counters()
-            if len(rows) * _INDEXED_SHARE < count:
-                self._load_some(file, [row["id"] for row in rows])
-                self._propose(file, np.flatnonzero(self._new))
-                total = self._change(file, indexed=True)
-                by = "changes by chunk_embedding"
-                return (
-                    total if by in method else total + self._record(f"{method}, {by}")
-                )
-        file.reserve(count * self._stored_corpus.dimensions * 4)
+        whole = again or file.whole
+        if not resumed or not self._refresh(file, row["vectors"]):
+            self._progress(self._kind.stage, 0, row["vectors"])
+            file.resume(None)
+            copies = 1 if exact else 2  # the index has them, too
+            file.reserve(copies * row["vectors"] * self._stored_corpus.dimensions * 4)
+            file.extend(self._vectors(None))
+        dirty = len(self._new | self.lost.keys())
+        many = not exact and dirty * _CHANGED_SHARE > row["vectors"]
+        if row["vectors"] and (whole or many or dirty == row["vectors"]):
+            file.done = 0
+            file.keep(state, whole=True, floors=False)
+            return self._all(file)
+        file.keep(state, whole=False, floors=not dirty)
+        total = self._change(file) if dirty else Counters()
+        if dirty:
+            file.keep(state, whole=False)
+        return total
+
+    def _vectors(self, documents: Sequence[str] | None) -> Iterator[Any]:
+        """Yield document, id and vector of all, or of documents; note which are new."""
         name = self._connection.vector_statement(self._kind.vectors)
-        self._load(file, self._connection.stream(name, corpus=self._corpus))
-        dirty = sum(self._new) + np.count_nonzero(~np.isnan(self._lost))
-        again = method != "exact" if exact else dirty > _COMPARED
-        if again or dirty == len(file):
-            file.keep(content)
-            return self._all(file)
-        return self._change(file, indexed=False) if dirty else Counters()
+        for row in self._connection.stream(
+            name, corpus=self._corpus, documents=documents
+        ):
+            if row["document"] in self._changed and (
+                row["since"] is None or row["since"] == self._version
+            ):
+                self._new.add(row["id"])
+            yield row["document"], row["id"], vector_array(row["vector"])
 
-    def _index_serves(self) -> bool:
-        """Say whether the database's index can propose neighbours."""
-        return bool(self._connection.read("ingest/similar_index"))
+    def _refresh(self, file: VectorFile, count: int) -> bool:
+        """Bring a kept file up to date; return whether it is whole and not worn."""
+        rows = self._connection.stream("ingest/document_ids", corpus=self._corpus)
+        gone = set(file.group_names).difference(row["id"] for row in rows)
+        there = file.rows_in(self._changed)
+        if 2 * len(there) > len(file):  # as dear, in time and space, as all of them
+            return False
+        kept = {file.key(row): row for row in there.tolist()}
+        stay: set[str] = set()
 
-    def _load(self, file: VectorFile, rows: Iterable[Any]) -> None:
-        """Append vectors, and note which are new or lost a neighbour."""
+        def read() -> Iterator[Any]:
+            """Yield what the file lacks."""
+            for row in self._vectors(sorted(self._changed)) if self._changed else ():
+                if row[1] in kept and row[1] not in self._new:
+                    stay.add(row[1])
+                else:
+                    yield row
 
-        def noted() -> Iterator[tuple[str, str, Any]]:
-            for row in rows:
-                self._new.append(row["document"] in self._changed)
-                lost = row["lost"]
-                self._lost.append(np.nan if lost is None else lost)
-                yield row["document"], row["id"], vector_array(row["vector"])
+        file.extend(read())
+        file.drop(file.rows_in(gone))
+        file.drop(np.array([n for k, n in kept.items() if k not in stay], dtype=int))
+        alive = file.groups >= 0
+        later = 0 if file.inside is None else np.count_nonzero(alive & ~file.inside)
+        if later * _WORN_SHARE > len(file):
+            file.inside = None
+        return np.count_nonzero(alive) == count and (
+            (len(file) - count) * _GONE_SHARE <= len(file)
+        )
 
-        file.extend(noted())
-
-    def _load_some(self, file: VectorFile, ids: Sequence[str]) -> None:
-        """Append the vectors of some chunks that are not there yet."""
-        there = {file.key(row) for row in range(len(file))}
-        name = self._connection.vector_statement("ingest/chunk_vectors_some")
-        for part in batched([i for i in ids if i not in there], _BLOCK):
-            self._load(file, self._connection.stream(name, ids=part))
-
-    def _propose(self, file: VectorFile, rows: Ints) -> None:
-        """Append the vectors of those chunks that may be neighbours of some rows."""
-        waiting = [file.key(row) for row in rows.tolist()]
-        found: dict[str, None] = {}
-        for fetch in _FETCHED:
-            few = []
-            for part in batched(waiting, ROWS):
-                for row in self._connection.stream(
-                    "ingest/similar_nearest", corpus=self._corpus, ids=part, fetch=fetch
-                ):
-                    found |= dict.fromkeys(row["nearest"])
-                    if len(row["nearest"]) < 3 * self._top:
-                        few.append(row["id"])
-            waiting = few
-        self._load_some(file, list(found))
-
-    def _all(self, file: VectorFile) -> Counters:
-        """Write the neighbours of all vectors, from where a kill left off."""
-        search = search_neighbours(
+    def _search(self, file: VectorFile) -> Comparison | NeighbourIndex:
+        exact = Comparison(
             file.vectors,
             groups=file.groups,
             ids=file.ranks,
+            numbers=file.numbers,
             top=self._top,
             threshold=self._threshold,
-            start=file.done,
-            kept=file.index_path,
         )
+        search = search_neighbours(exact, file.index_path, file.inside)
+        file.inside = search.inside if isinstance(search, NeighbourIndex) else None
+        return search
+
+    def _all(self, file: VectorFile) -> Counters:
+        """Write the neighbours of all vectors, from where a kill left off."""
+        done = file.done
+        search = self._search(file)
+        state = self._stored_corpus.link_state or ""
+        file.keep(state, whole=True, floors=False)
 
         def write(stop: int, lists: _Lists, documents: Mapping[str, str]) -> Counters:
-            written = self._write(lists, documents)
+            written = self._write(lists, documents, self._stored(list(lists)))
             file.done = stop
             return written
 
         names, groups = file.group_names, file.groups
         with Background() as writer:
-            for block in search.blocks:
-                rows = range(block.start, block.stop)
-                writer.submit(
-                    write,
-                    block.stop,
-                    _lists(file, rows, block),
-                    {file.key(row): names[groups[row]] for row in rows},
-                )
+            for block in search.blocks(done):
+                rows = np.arange(block.start, block.stop)
+                rows = rows[groups[rows] >= 0].tolist()
+                lists = _lists(file, rows, block)
+                self._note(file, rows, lists)
+                documents = {file.key(row): names[groups[row]] for row in rows}
+                writer.submit(write, block.stop, lists, documents)
                 self._progress(self._kind.stage, block.stop, len(file))
             writer.wait()
             total = sum(writer.results, Counters())
-        return total + self._record(search.method, search.recall)
+        total += self._record(search.method, search.recall)
+        file.keep(state, whole=False)
+        return total
 
-    def _change(self, file: VectorFile, *, indexed: bool) -> Counters:
+    def _note(self, file: VectorFile, rows: Sequence[int], lists: _Lists) -> None:
+        """Note the score that a new neighbour has to reach."""
+        for row in rows:
+            _, scores = lists[file.key(row)]
+            full = len(scores) == self._top
+            file.floors[row] = scores[-1] if full else self._threshold
+
+    def _change(self, file: VectorFile) -> Counters:
         """Write the lists of what is new, and those that it enters or that lost one."""
-        new = np.array(self._new, dtype=np.bool_)
-        rows = np.flatnonzero(new)
-        lists = self._searched(file, rows)
-        entered = self._entered(file, rows)
-        lost = np.flatnonzero(~np.isnan(self._lost) & ~new)
+        search = self._search(file)
+        self._lost_rows = {
+            n: self.lost[k] for k, n in file.rows_with(self.lost).items()
+        }
+        rows = np.array(sorted(file.rows_with(self._new).values()), dtype=np.int64)
+        lists = self._searched(file, search, rows)
+        lost = np.setdiff1d(np.array(sorted(self._lost_rows), dtype=np.int64), rows)
+        entered = search.entered(rows, self._floors(file, rows, lost))
         affected = np.union1d(np.unique(entered.rows), lost)
-        merged, open_rows = self._merged(file, entered, affected, new)
-        lists |= merged
-        if indexed and len(open_rows):
-            self._propose(file, open_rows)
-        lists |= self._searched(file, open_rows)
+        exact = search.method == "exact"
+        stored = self._stored([file.key(row) for row in affected.tolist()])
+        merged, open_rows = self._merged(file, entered, affected, stored, exact=exact)
+        lists |= merged | self._searched(file, search, open_rows)
         names, groups = file.group_names, file.groups
         total = Counters()
+        stored |= self._stored([file.key(row) for row in rows.tolist()])
         rows = np.union1d(rows, affected)
         for done, part in enumerate(batched(rows.tolist(), _BLOCK)):
             self._progress(self._kind.stage, done * _BLOCK, len(rows))
             keys = {file.key(row): names[groups[row]] for row in part}
-            total += self._write({key: lists.get(key, ([], [])) for key in keys}, keys)
+            some = {key: lists.get(key, ([], [])) for key in keys}
+            self._note(file, part, some)
+            total += self._write(some, keys, stored)
         self._progress(self._kind.stage, len(rows), len(rows))
-        return total
+        if search.recall is None:
+            return total
+        return total + self._record(search.method, search.recall)
 
-    def _searched(self, file: VectorFile, rows: Ints) -> _Lists:
-        """Compare some rows with all that are in the file."""
-        shared: dict[str, Any] = {
-            "groups": file.groups, "ids": file.ranks, "top": self._top,
-            "same_group": False,
-        }  # fmt: skip
-        vectors = file.vectors
-        columns = neighbour_columns(vectors, **shared) if len(rows) else rows
+    def _searched(
+        self, file: VectorFile, search: Comparison | NeighbourIndex, rows: Ints
+    ) -> _Lists:
         found: _Lists = {}
-        for start in range(0, len(rows), ROWS):
-            part = rows[start : start + ROWS]
-            best = exact_best(
-                vectors, rows=part, columns=columns, threshold=self._threshold, **shared
-            )
-            found |= _lists(file, part.tolist(), best)
+        for start in range(0, len(rows), _BLOCK):
             self._progress(self._kind.stage, start, len(rows))
+            part = rows[start : start + _BLOCK]
+            found |= _lists(file, part.tolist(), search.best(part))
         return found
 
-    def _entered(self, file: VectorFile, rows: Ints) -> Best:
-        """Return which of the new rows may enter the lists of others."""
-        floors = np.full(len(file), np.inf)
-        old = np.flatnonzero(~np.array(self._new))
-        for part in batched(old.tolist(), _BLOCK):
-            keys = {file.key(row): row for row in part}
-            floors[part] = self._threshold
-            for key, (_, scores, _) in self._stored(list(keys)).items():
-                if len(scores) >= self._top:
-                    floors[keys[key]] = scores[-1]
-        return entered_lists(
-            file.vectors,
-            rows=rows,
-            floors=floors,
-            groups=file.groups,
-            ids=file.ranks,
-            top=self._top,
-            threshold=self._threshold,
-        )
+    def _floors(self, file: VectorFile, new: Ints, lost: Ints) -> Any:
+        """Return the score that one has to reach, for each row that is not new."""
+        for part in batched(np.flatnonzero(np.isnan(file.floors)).tolist(), _BLOCK):
+            keys = [file.key(row) for row in part]
+            stored = self._stored(keys)
+            lists = {key: stored.get(key, ([], [], []))[:2] for key in keys}
+            self._note(file, part, lists)
+        floors = file.floors.copy()
+        floors[lost] = self._threshold
+        floors[new] = np.inf
+        return floors
 
     def _merged(
-        self, file: VectorFile, entered: Best, affected: Ints, new: Any
+        self,
+        file: VectorFile,
+        entered: Best,
+        affected: Ints,
+        stored: _Stored,
+        *,
+        exact: bool,
     ) -> tuple[_Lists, Ints]:
         """Merge what enters lists into those that are stored.
 
-        Returns:
-            The lists, and the rows whose list may lack something that no one has seen
-            since a neighbour went: all others have at most the score that was the
-            least then.
+        The rows returned too are those whose list may lack something that no one has
+        seen since a neighbour went: all others have at most the score that was the
+        least then. One with just that score may come first by its id, which counts in
+        an exact search.
         """
         entering = {
             row: dict(zip((file.key(c) for c in columns), scores, strict=True))
@@ -339,36 +335,38 @@ class _Linking:
         }
         lists: _Lists = {}
         left = []
-        for part in batched(affected.tolist(), _BLOCK):
-            stored = self._stored([file.key(row) for row in part])
-            for row in part:
-                key = file.key(row)
-                targets, scores, _ = stored.get(key, ([], [], []))
-                known = dict(zip(targets, scores, strict=True))
-                both = known | entering.get(row, {})
-                order = sorted(both, key=lambda k: (-both[k], k))[: self._top]
-                lists[key] = order, [both[k] for k in order]
-                lost = self._lost[row]
-                if np.isnan(lost) or lost < self._threshold:
+        for row in affected.tolist():
+            key = file.key(row)
+            targets, scores, _ = stored.get(key, ([], [], []))
+            known = dict(zip(targets, scores, strict=True))
+            both = known | entering.get(row, {})
+            order = sorted(both, key=lambda k: (-both[k], k))[: self._top]
+            lists[key] = order, [both[k] for k in order]
+            lost = self._lost_rows.get(row)
+            if lost is None or lost < self._threshold:
+                continue
+            if len(order) == self._top:
+                last = both[order[-1]]
+                tied = exact and last == lost and order[-1] not in known
+                if last >= lost and not tied:
                     continue
-                last = (both[order[-1]], order[-1] in known) if order else (-2.0, False)
-                if len(order) < self._top or last < (lost, True):
-                    left.append(row)
+            left.append(row)
         return lists, np.array(left, dtype=np.int64)
 
-    def _stored(self, keys: list[str]) -> dict[str, tuple[Any, ...]]:
-        """Return neighbours, scores and ranks as they are stored."""
-        rows = self._connection.read(
-            f"{self._kind.prefix}_existing", ids=keys, **self._scope
-        )
-        return {r["id"]: (r["targets"], r["scores"], r["ranks"]) for r in rows}
+    def _stored(self, keys: Sequence[str]) -> _Stored:
+        name, found = f"{self._kind.prefix}_existing", {}
+        for part in batched(keys, _BLOCK):
+            for r in self._connection.read(name, ids=part, **self._scope):
+                found[r["id"]] = r["targets"], r["scores"], r["ranks"]
+        return found
 
-    def _write(self, lists: _Lists, documents: Mapping[str, str]) -> Counters:
+    def _write(
+        self, lists: _Lists, documents: Mapping[str, str], stored: _Stored
+    ) -> Counters:
         """Replace the lists that differ from what is stored.
 
         Ranks are compared too: where a target was deleted, a gap is left among them.
         """
-        stored = self._stored(list(lists))
         changed = [
             key
             for key, (targets, scores) in lists.items()
@@ -387,7 +385,6 @@ class _Linking:
     def _write_chunks(
         self, changed: Sequence[str], *, lists: _Lists, documents: Mapping[str, str]
     ) -> Counters:
-        """Replace the outgoing edges of some chunks."""
         number: dict[str, int] = {}
         rows: list[dict[str, Any]] = [
             {
@@ -408,11 +405,10 @@ class _Linking:
             ("ingest/touch_documents", {"ids": touched, "version": self._version}),
         ])
         if written.relationships_created != sum(len(row["targets"]) for row in rows):
-            msg = (
+            raise IngestError(
                 f"Chunks of corpus {self._corpus!r} changed while they were linked: "
                 "run the ingest again, alone."
             )
-            raise IngestError(msg)
         return written
 
     def _record(self, method: str, recall: float | None = None) -> Counters:
@@ -427,8 +423,10 @@ class _Linking:
 
 
 def _lists(file: VectorFile, rows: Iterable[int], best: Any) -> _Lists:
-    """Return the lists of some rows, empty ones too."""
-    lists: _Lists = {file.key(row): ([], []) for row in rows}
+    """Return the lists of some rows, empty ones too, and none of rows that went."""
+    keys = {row: file.key(row) for row in rows}
+    lists: _Lists = {key: ([], []) for key in keys.values()}
     for row, columns, scores in similar_rows(best.rows, best.columns, best.scores):
-        lists[file.key(row)] = [file.key(column) for column in columns], scores
+        if row in keys:
+            lists[keys[row]] = [file.key(column) for column in columns], scores
     return lists

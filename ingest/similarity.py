@@ -10,7 +10,6 @@ first by id can be among the best, so any number of them costs what a few do.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,25 +30,6 @@ SLACK = 2e-5
 """More than float32 products of unit vectors can be off."""
 _NEVER = np.float32(-4.0)
 """Below any score."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
-    """Best columns of a block of rows, sorted by row and rank.
-
-    Attributes:
-        start: First row of the block.
-        stop: Row after its last.
-        rows: Row of each pair, shape (pairs,).
-        columns: Column of each pair, shape (pairs,).
-        scores: Cosine of each pair rounded to six decimals, shape (pairs,).
-    """
-
-    start: int
-    stop: int
-    rows: Ints
-    columns: Ints
-    scores: npt.NDArray[np.float64]
 
 
 def cosines(vectors: Floats, rows: Ints, columns: Ints) -> npt.NDArray[np.float64]:
@@ -73,134 +53,134 @@ def top_neighbours(
     top: int,
     threshold: float,
     same_group: bool,
-    start: int = 0,
-) -> Iterator[Neighbours]:
-    """Yield the most similar vectors of each vector, block by block.
+) -> Iterator[Best]:
+    """Yield the most similar vectors of each vector, in blocks of up to 512 rows.
 
-    Args:
-        vectors: Shape (n, dimensions), float32, no row zero; may be memory-mapped.
-        groups: Group of each vector (its document), shape (n,).
-        ids: Distinct integers that order equal scores, shape (n,).
-        top: How many neighbours a vector keeps.
-        threshold: Least cosine kept.
-        same_group: Whether neighbours come from the vector's own group (itself left
-            out) or from all the others.
-        start: First row whose neighbours are wanted.
-
-    Yields:
-        Blocks of up to 512 rows, in order.
+    Vectors have shape (n, dimensions), float32, no row zero; they may be memory-mapped.
+    Groups (documents), and ids that order equal scores, have shape (n,). Neighbours
+    come from the own group, the vector itself left out, or from all the others.
     """
-    count = len(vectors)
-    if top == 0:
-        return
-    columns = neighbour_columns(
-        vectors, groups=groups, ids=ids, top=top, same_group=same_group
-    )
-    for first in range(start, count, ROWS):
-        stop = min(first + ROWS, count)
-        best = exact_best(
+    if top:
+        yield from Comparison(
             vectors,
-            rows=np.arange(first, stop),
-            columns=columns,
             groups=groups,
             ids=ids,
+            numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
             top=top,
             threshold=threshold,
             same_group=same_group,
-        )
-        yield best.block(first, stop)
+        ).blocks(0)
 
 
-def exact_best(
-    vectors: Floats,
-    *,
-    rows: Ints,
-    columns: Ints,
-    groups: Ints,
-    ids: Ints,
-    top: int,
-    threshold: float,
-    same_group: bool,
-) -> Best:
-    """Return the best of the columns for some rows, by products with all of them."""
-    block = unit_vectors(vectors[rows])
-    best = Best(top)
-    for left in range(0, len(columns), COLUMNS):
-        part = columns[left : left + COLUMNS]
-        allowed = (groups[rows, None] == groups[None, part]) == same_group
-        allowed &= rows[:, None] != part
-        scores = np.where(allowed, block @ unit_vectors(vectors[part]).T, _NEVER)
-        near, far = _candidates(scores, top, threshold)
-        near, far = rows[near], part[far]
-        best.add(near, far, cosines(vectors, near, far), threshold, ids)
-    return best
+def vector_number(vector: Floats) -> int:
+    """Return a number that equal vectors share, and others hardly ever."""
+    digest = hashlib.blake2b(vector.tobytes(), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
 
 
-def entered_lists(
-    vectors: Floats,
-    *,
-    rows: Ints,
-    floors: npt.NDArray[np.float64],
-    groups: Ints,
-    ids: Ints,
-    top: int,
-    threshold: float,
-) -> Best:
-    """Return which of some rows may be among the best of vectors of other groups.
+class Comparison:
+    """Vectors to compare with all; those of a group below 0 are nobody's neighbours.
 
-    Args:
-        vectors: Shape (n, dimensions).
-        rows: The rows that are new among them.
-        floors: Score that one has to reach for each vector, shape (n,); infinite for
-            vectors that are not asked.
-        groups: Group of each vector.
-        ids: Integers that order equal scores.
-        top: How many a vector keeps at most.
-        threshold: Least cosine kept.
+    The parameters are those of `top_neighbours`, and a number that equal vectors share.
     """
-    best = Best(top)
-    asked = np.flatnonzero(floors < np.inf)
-    rows = rows[
-        neighbour_columns(
-            vectors[rows], groups=groups[rows], ids=ids[rows], top=top, same_group=False
-        )
-    ]
-    for left in range(0, len(asked), COLUMNS):
-        part = asked[left : left + COLUMNS]
-        block = unit_vectors(vectors[part])
-        floor = np.maximum(floors[part, None], threshold).astype(np.float32)
-        for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            allowed = groups[part, None] != groups[None, some]
-            scores = np.where(allowed, block @ unit_vectors(vectors[some]).T, _NEVER)
-            near, far = _candidates(scores, top, floor)
-            near, far = part[near], some[far]
-            best.add(near, far, cosines(vectors, near, far), threshold, ids)
-    return best
 
+    method = "exact"
+    recall = 1.0
 
-def neighbour_columns(
-    vectors: Floats, *, groups: Ints, ids: Ints, top: int, same_group: bool
-) -> Ints:
-    """Return the rows that can be among the best of any: few of many equal vectors."""
-    numbers: dict[bytes, int] = {}
-    equal = np.fromiter(
-        (
-            numbers.setdefault(
-                hashlib.blake2b(vector.tobytes(), digest_size=16).digest(), len(numbers)
-            )
-            for vector in vectors
-        ),
-        dtype=np.int64,
-        count=len(vectors),
-    )
-    kept: Ints = np.arange(len(vectors))
-    if len(numbers) == len(vectors):
-        return kept
-    kept = _first(np.lexsort((ids, groups, equal)), top + 1, equal, groups)
-    if not same_group:
-        kept = _first(kept[np.lexsort((ids[kept], equal[kept]))], 2 * top + 2, equal)
-    return np.sort(kept)
+    def __init__(
+        self,
+        vectors: Floats,
+        *,
+        groups: Ints,
+        ids: Ints,
+        numbers: Ints,
+        top: int,
+        threshold: float,
+        same_group: bool = False,
+    ) -> None:
+        self.vectors, self.groups, self.ids = vectors, groups, ids
+        self.top, self.threshold, self._same_group = top, threshold, same_group
+        self._numbers = numbers
+        self.columns = self._few(np.flatnonzero(groups >= 0))
+
+    def _few(self, rows: Ints) -> Ints:
+        """Return those rows that can be among the best: few of many equal vectors."""
+        equal, groups, ids = self._numbers, self.groups, self.ids
+        if len(np.unique(equal[rows])) == len(rows):
+            return rows
+        order = rows[np.lexsort((ids[rows], groups[rows], equal[rows]))]
+        kept = _first(order, self.top + 1, equal, groups)
+        if not self._same_group:
+            order = kept[np.lexsort((ids[kept], equal[kept]))]
+            kept = _first(order, 2 * self.top + 2, equal)
+        return np.sort(kept)
+
+    def blocks(self, first: int) -> Iterator[Best]:
+        """Yield the neighbours of the vectors from one on, by blocks of rows."""
+        for start in range(first, len(self.vectors), ROWS):
+            stop = min(start + ROWS, len(self.vectors))
+            best = self.best(np.arange(start, stop))
+            best.start, best.stop = start, stop
+            yield best
+
+    def best(self, rows: Ints, columns: Ints | None = None) -> Best:
+        """Return the best of the columns, or of all, for some rows."""
+        columns = self.columns if columns is None else columns
+        best = Best(self.top)
+        for start in range(0, len(rows) if len(columns) else 0, ROWS):
+            part = rows[start : start + ROWS]
+            some = Best(self.top)
+            block = unit_vectors(self.vectors[part])
+            for left in range(0, len(columns), COLUMNS):
+                others = columns[left : left + COLUMNS]
+                self._compare(some, part, others, block, self.threshold)
+            best.append(some)
+        return best
+
+    def entered(
+        self,
+        rows: Ints,
+        floors: npt.NDArray[np.float64],
+        columns: Ints | None = None,
+    ) -> Best:
+        """Return which of some new rows may be among the best of others.
+
+        Floors are the scores that one has to reach for each vector, shape (n,);
+        infinite for vectors that are not asked. Only some columns are asked, or all.
+        """
+        best = Best(self.top)
+        columns = np.arange(len(self.vectors)) if columns is None else columns
+        columns = columns[(floors[columns] < np.inf) & (self.groups[columns] >= 0)]
+        rows = self._few(rows)
+        for left in range(0, len(columns), COLUMNS):
+            part = columns[left : left + COLUMNS]
+            block = unit_vectors(self.vectors[part])
+            least = np.maximum(floors[part, None], self.threshold).astype(np.float32)
+            for start in range(0, len(rows), ROWS):
+                self._compare(best, part, rows[start : start + ROWS], block, least)
+        return best
+
+    def _compare(
+        self,
+        best: Best,
+        rows: Ints,
+        columns: Ints,
+        block: Floats,
+        least: float | Floats,
+    ) -> None:
+        """Add the best of a tile; the block is that of the rows."""
+        groups = self.groups
+        allowed = (groups[rows, None] == groups[None, columns]) == self._same_group
+        allowed &= rows[:, None] != columns
+        products = block @ unit_vectors(self.vectors[columns]).T
+        scores = np.where(allowed, products, _NEVER)
+        near, far = _candidates(scores, self.top, least)
+        self.add(best, rows[near], columns[far])
+
+    def add(self, best: Best, rows: Ints, columns: Ints) -> None:
+        """Score pairs, and add them to the best."""
+        scores = cosines(self.vectors, rows, columns)
+        best.add(rows, columns, scores, self.threshold, self.ids)
 
 
 def _first(order: Ints, most: int, *keys: Ints) -> Ints:
@@ -231,7 +211,13 @@ def _candidates(scores: Floats, top: int, least: float | Floats) -> tuple[Ints, 
 
 
 class Best:
-    """The best pairs so far of some rows, sorted by row and rank."""
+    """The best pairs so far of some rows, sorted by row and rank.
+
+    Rows, columns and scores (cosines rounded to six decimals) have shape (pairs,);
+    those of a block are of the rows from start to stop.
+    """
+
+    start = stop = 0
 
     def __init__(self, top: int) -> None:
         self._top = top
@@ -258,12 +244,8 @@ class Best:
         best = np.arange(len(rows)) - first < self._top
         self.rows, self.columns, self.scores = rows[best], columns[best], scores[best]
 
-    def block(self, start: int, stop: int) -> Neighbours:
-        """Return the pairs as those of a block of rows."""
-        return Neighbours(
-            start=start,
-            stop=stop,
-            rows=self.rows,
-            columns=self.columns,
-            scores=self.scores,
-        )
+    def append(self, other: Best) -> None:
+        """Take in the best of rows that come after these."""
+        self.rows = np.concatenate([self.rows, other.rows])
+        self.columns = np.concatenate([self.columns, other.columns])
+        self.scores = np.concatenate([self.scores, other.scores])

@@ -13,7 +13,7 @@ import numpy as np
 
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
-from knowtrail.ingest.keys import normalise_name
+from knowtrail.ingest.keys import content_key, normalise_name
 from knowtrail.ingest.prepare import redirect_id, theme_id
 from knowtrail.ingest.similarity import top_neighbours
 
@@ -41,16 +41,11 @@ twice the time a vector, and smaller ones are merged more often.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedDocument:
-    """A prepared document with its vectors and themes.
+    """A prepared document with its vectors, and themes, best first, with theirs.
 
-    Attributes:
-        document: The rows.
-        replaces: Whether an older state of it is stored.
-        sentence_vectors: Shape (sentences, dimensions), float32.
-        chunk_vectors: Shape (chunks, dimensions), float32.
-        themes: Names of its themes, best first.
-        theme_vector: Vector of the themes together, None without themes.
-        theme_vectors: One vector a theme, shape (themes, dimensions).
+    Vectors have shape (n, dimensions), float32. `theme_vector` is that of the themes
+    together. One that `replaces` has an older state stored, of which sentences and
+    chunks by the ids that are `kept` stay.
     """
 
     document: PreparedDocument
@@ -60,6 +55,39 @@ class EmbeddedDocument:
     themes: tuple[str, ...] = ()
     theme_vector: npt.NDArray[np.float32] | None = None
     theme_vectors: npt.NDArray[np.float32] | None = None
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def size(self) -> int:
+        """Return the number of sentences and chunks."""
+        return self.document.size
+
+    @property
+    def vectors(self) -> npt.NDArray[np.float32]:
+        """Return all vectors: sentences, chunks, the themes together, each theme."""
+        blocks = [self.sentence_vectors, self.chunk_vectors]
+        if self.theme_vector is not None and self.theme_vectors is not None:
+            blocks += [self.theme_vector[None], self.theme_vectors]
+        return np.concatenate(blocks)
+
+    @classmethod
+    def of(
+        cls,
+        document: PreparedDocument,
+        themes: Sequence[str],
+        vectors: npt.NDArray[np.float32],
+    ) -> EmbeddedDocument:
+        """Return a document with its `vectors`, taken to replace nothing."""
+        first = len(document.sentences)
+        return cls(
+            document=document,
+            replaces=False,
+            sentence_vectors=vectors[:first],
+            chunk_vectors=vectors[first : document.size],
+            themes=tuple(themes),
+            theme_vector=vectors[document.size] if themes else None,
+            theme_vectors=vectors[document.size + 1 :] if themes else None,
+        )
 
 
 def write_documents(
@@ -72,67 +100,63 @@ def write_documents(
 ) -> Counters:
     """Store documents and all that hangs on each alone, each in one transaction.
 
-    Args:
-        connection: The database.
-        documents: What to store; what they replace is removed first.
-        corpus: Name of the stored corpus.
-        version: Version of the corpus that this run makes.
-        options: For the edges inside each document.
-
-    Returns:
-        What changed.
+    What they replace is removed first.
     """
     total = Counters()
     for batch in _transactions(documents):
         replaced = [d.document.id for d in batch if d.replaces]
         total += connection.write_all([
-            *extractions_of(connection, replaced),
+            *conclusions_of(connection, replaced),
             *_steps(batch, connection.capabilities, corpus, version, options),
         ])
     return total
 
 
-def extractions_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
-    """Return the step that removes what was extracted from documents, if anything.
-
-    Args:
-        connection: The database.
-        documents: Ids of documents that are replaced or deleted.
-    """
+def conclusions_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
+    """Return the steps that remove what was extracted from documents or found there."""
     if not documents:
         return []
+    steps: list[Step] = [("research/forget", {"ids": documents})]
     rows = connection.read("extraction/of_sources", ids=list(documents))
-    ids = [row["id"] for row in rows]
-    return [("extraction/remove", {"ids": ids})] if ids else []
+    if ids := [row["id"] for row in rows]:
+        steps.append(("extraction/remove", {"ids": ids}))
+    return steps
 
 
 def distrust_links(connection: Connection, corpus: str) -> None:
-    """Name no state of links, so that the next linking reads all texts again."""
-    connection.write("ingest/corpus_link_state", name=corpus, state="")
+    """Name a state of links that none is, so that the next reads all texts again.
+
+    An empty one is left: it says that vectors are to be compared again, too.
+    """
+    connection.write("ingest/corpus_link_state", name=corpus, state="unknown")
 
 
-def losses(documents: Sequence[str]) -> list[Step]:
-    """Return the steps that come before documents are replaced or deleted."""
-    names = ("ingest/losses", "ingest/theme_losses")
-    return [(name, {"ids": documents}) for name in names] if documents else []
+def losses(documents: Sequence[str], kept: Sequence[str] = ()) -> list[Step]:
+    """Return the steps before documents go, or are replaced but for some chunks."""
+    if not documents:
+        return []
+    return [
+        ("ingest/losses", {"ids": documents, "kept": kept}),
+        ("ingest/theme_losses", {"ids": documents}),
+    ]
 
 
 def removal_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
     """Return the steps that delete documents with all that was derived from them.
 
-    Args:
-        connection: The database.
-        documents: Their ids; about ten, as they are deleted in one transaction.
+    About ten at a time, as they are deleted in one transaction.
     """
-    parts = ("sentences", "chunks", "documents")
-    removed = [(f"ingest/remove_{part}", {"ids": documents}) for part in parts]
-    return [*extractions_of(connection, documents), *removed]
+    return [
+        *conclusions_of(connection, documents),
+        ("ingest/remove_sentences", {"ids": documents, "kept": []}),
+        ("ingest/remove_chunks", {"ids": documents, "kept": []}),
+        ("ingest/remove_documents", {"ids": documents}),
+    ]
 
 
 def _transactions(
     documents: Sequence[EmbeddedDocument],
 ) -> Iterator[list[EmbeddedDocument]]:
-    """Yield the documents in groups of at most `TRANSACTION_TEXTS`, or one alone."""
     batch: list[EmbeddedDocument] = []
     size = 0
     for embedded in documents:
@@ -152,13 +176,15 @@ def _steps(
     version: int,
     options: IngestOptions,
 ) -> list[Step]:
-    """Return the steps that store documents."""
     steps: list[Step] = [("ingest/corpus_begin", {"name": corpus, "version": version})]
     if replaced := [d.document.id for d in documents if d.replaces]:
-        steps += losses(replaced)
+        kept = sorted(key for d in documents for key in d.kept)
         steps += [
-            (f"ingest/remove_{part}", {"ids": replaced})
-            for part in ("sentences", "chunks", "relations")
+            *losses(replaced, kept),
+            ("ingest/remove_sentences", {"ids": replaced, "kept": kept}),
+            ("ingest/remove_order", {"ids": replaced}),
+            ("ingest/remove_chunks", {"ids": replaced, "kept": kept}),
+            ("ingest/remove_relations", {"ids": replaced}),
         ]
     rows = [
         {
@@ -176,7 +202,7 @@ def _steps(
         for d in documents
     ]
     steps.append(("ingest/redirects_become_articles", {"rows": former}))
-    steps += _text_steps(documents, capabilities)
+    steps += _text_steps(documents, capabilities, version)
     steps += _theme_steps(documents, corpus, capabilities)
     steps += _category_steps(documents, corpus)
     return steps + _intra_steps(documents, options)
@@ -188,9 +214,16 @@ def batched(rows: Sequence[Any], size: int = ROWS) -> list[Sequence[Any]]:
 
 
 def _text_steps(
-    documents: Sequence[EmbeddedDocument], capabilities: Capabilities
+    documents: Sequence[EmbeddedDocument], capabilities: Capabilities, version: int
 ) -> list[Step]:
-    """Return the steps that store sentences, chunks and their order."""
+    def text(
+        embedded: EmbeddedDocument, row: dict[str, Any], vector: Any, **properties: int
+    ) -> dict[str, Any]:
+        if row["id"] in embedded.kept:
+            return {"properties": row, "vector": None}
+        stored = vector_parameter(vector, capabilities)
+        return {"properties": row | properties, "vector": stored}
+
     sentences: list[dict[str, Any]] = []
     chunks: list[dict[str, Any]] = []
     members: list[list[int]] = []
@@ -200,17 +233,14 @@ def _text_steps(
         document = embedded.document
         first, first_chunk = len(sentences), len(chunks)
         sentences += [
-            {"properties": row, "vector": vector_parameter(vector, capabilities)}
+            text(embedded, row, vector)
             for row, vector in zip(
                 document.sentences, embedded.sentence_vectors, strict=True
             )
         ]
         chunks += [
-            {
-                "document": document.id,
-                "properties": row,
-                "vector": vector_parameter(vector, capabilities),
-            }
+            text(embedded, row, vector, corpusVersion=version)
+            | {"document": document.id}
             for row, vector in zip(document.chunks, embedded.chunk_vectors, strict=True)
         ]
         members += [[first + a, first + b] for a, b in document.members]
@@ -235,7 +265,6 @@ def _text_steps(
 def _theme_steps(
     documents: Sequence[EmbeddedDocument], corpus: str, capabilities: Capabilities
 ) -> list[Step]:
-    """Return the steps that store themes and their vectors."""
     rows: list[dict[str, Any]] = []
     vectors: dict[str, Any] = {}
     documents_rows = []
@@ -268,9 +297,6 @@ def _theme_steps(
 
 
 def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
-    """Return the step that stores categories."""
-    from knowtrail.ingest.keys import content_key
-
     rows = [
         {
             "document": d.document.id,
@@ -317,7 +343,6 @@ def similar_rows(
 
 
 def _ranks(ids: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the place of each id in sorted order."""
     ranks = np.empty(len(ids), dtype=np.int64)
     ranks[np.argsort(np.array(ids))] = np.arange(len(ids))
     return ranks
@@ -326,7 +351,6 @@ def _ranks(ids: Sequence[str]) -> npt.NDArray[np.int64]:
 def _intra_steps(
     documents: Sequence[EmbeddedDocument], options: IngestOptions
 ) -> list[Step]:
-    """Return the steps that store the edges inside documents."""
     nodes: list[str] = []
     rows: list[dict[str, Any]] = []
     for embedded in documents:

@@ -1,18 +1,25 @@
-"""Terms: the names that connect the passages of a corpus."""
+"""Terms: the names that connect the passages of a corpus, counted and found."""
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.names import words_of
-from knowtrail.ingest.tally import NameTally, counted_names, title_names
+from knowtrail.ingest.names import (
+    is_nameable,
+    name_key,
+    names_in,
+    small_words,
+    words_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 TERM_RULES = 2
 """Raised when the same texts would give other terms."""
@@ -20,42 +27,32 @@ MOST_LINKED = 100
 """Chunks that any term may be linked from, however small the corpus."""
 LINKED_SHARE = 20
 """A term of more than one in so many chunks tells passages apart too little."""
+_HELD = 200_000
+"""Names or words counted in memory before they go to disk."""
+_PARENTHESES = re.compile(r"\s*\([^()]*\)\s*\Z")
+_TABLES = """
+CREATE TABLE IF NOT EXISTS names (label TEXT PRIMARY KEY, key TEXT, seen INT, sure INT)
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS small (word TEXT PRIMARY KEY, seen INT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS names_key ON names (key);
+"""
+_CHOICE = """
+SELECT names.key, names.label, names.seen, names.sure, small.seen
+FROM {} LEFT JOIN small ON small.word = names.key
+ORDER BY names.key, names.seen DESC, names.label
+"""
+_ALL, _TOUCHED = (
+    _CHOICE.format("names"),
+    _CHOICE.format("touched JOIN names USING (key)"),
+)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """A name of a corpus.
-
-    Attributes:
-        name: The words it is compared by, joined with spaces; its key.
-        label: As people write it.
-        chunks: How many chunks name it, in whatever case.
-    """
-
-    name: str
-    label: str
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TermIndex:
-    """The terms of a corpus and where they are named.
-
-    Attributes:
-        terms: Terms by name, sorted by name.
-        names: For each text, in the order given, the names of its terms, sorted.
-    """
-
-    terms: Mapping[str, Term]
-    names: Mapping[str, tuple[str, ...]]
+Names = tuple["Mapping[str, tuple[int, int]]", "Mapping[str, int]"]
+"""Label -> texts it is in, and those where it is certain; small word -> texts."""
 
 
 class TermFinder:
-    """Finds known names in texts: whole words in any case, the longest from the left.
-
-    Args:
-        names: Names as `name_key` makes them.
-    """
+    """Finds known names: whole words in any case, the longest from the left."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)
@@ -86,28 +83,10 @@ class TermFinder:
         return found
 
 
-def is_term(*, chunks: int, titled: bool) -> bool:
-    """Say whether a name connects anything: two chunks, or a document by its title."""
-    return chunks > 1 or (titled and chunks > 0)
-
-
-def is_linked(*, chunks: int, total: int) -> bool:
-    """Say whether a term is linked from its chunks, or only kept with its count.
-
-    Args:
-        chunks: Chunks that name it.
-        total: Chunks of the corpus.
-    """
-    return chunks <= MOST_LINKED or chunks * LINKED_SHARE <= total
-
-
 def segments(chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the pieces that the ends of overlapping chunks cut a text into.
 
     With the usual windows these are its sentences.
-
-    Args:
-        chunks: Start and end of each chunk.
     """
     bounds = sorted({place for span in chunks for place in span})
     return list(pairwise(bounds))
@@ -118,10 +97,7 @@ def names_of_chunks(
 ) -> list[set[str]]:
     """Return the names in each chunk of a text; none reaches over a chunk's end.
 
-    Args:
-        text: The text of a document.
-        chunks: Start and end of each chunk, both rising.
-        finder: Finds the names.
+    Chunks are (start, end), both rising.
     """
     pieces = segments(chunks)
     found = [finder.find(text[start:end]) for start, end in pieces]
@@ -133,43 +109,99 @@ def names_of_chunks(
     return out
 
 
-def find_terms(texts: Iterable[tuple[str, str]], titles: Iterable[str]) -> TermIndex:
-    """Return the terms of texts and which of them each text names.
+def counted_names(texts: Iterable[str]) -> Names:
+    """Count the names and the words without a capital, each once a text."""
+    labels: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    small: Counter[str] = Counter()
+    for text in texts:
+        certain: dict[str, bool] = {}
+        for name in names_in(text):
+            certain[name.label] = name.certain or certain.get(name.label, False)
+        for label, sure in certain.items():
+            seen, before = labels[label]
+            labels[label] = seen + 1, before + sure
+        small.update(small_words(text))
+    return labels, small
 
-    A term is a title in any text, or a name that `NameTally` chooses in two texts.
-    Terms of many texts are among them: `is_linked` says which an ingest links.
 
-    Args:
-        texts: (id, text) pairs.
-        titles: Titles and aliases, as people write them.
+class NameTally:
+    """Counts names over any number of texts; the order of these does not matter.
 
-    Returns:
-        The same for any order of texts and titles.
+    A name becomes a term where it stands in at least two texts, in one of them not at
+    the beginning of a sentence; a single word, where it is written with a capital
+    inside sentences at least as often as without. Memory is bounded. The database
+    keeps the counts, and, if they are noted, the keys of which these change.
     """
-    pairs = list(texts)
-    tally = NameTally()
-    for _, text in pairs:
-        tally.add(counted_names([text]))
-    chosen = tally.chosen()
-    titled = title_names(titles)
-    return _indexed(pairs, chosen | titled, titled)
+
+    def __init__(
+        self, database: sqlite3.Connection | None = None, *, noting: bool = False
+    ) -> None:
+        self._database = database or sqlite3.connect("")
+        self._noting = noting
+        self._database.executescript(_TABLES)
+        self._labels: Counter[str] = Counter()
+        self._sure: Counter[str] = Counter()
+        self._small: Counter[str] = Counter()
+
+    def add(self, names: Names, times: int = 1) -> None:
+        """Count what some texts have; -1 takes away what was counted before."""
+        labels, small = names
+        for label, (seen, sure) in labels.items():
+            self._labels[label] += times * seen
+            self._sure[label] += times * sure
+        for word, seen in small.items():
+            self._small[word] += times * seen
+        if len(self._labels) > _HELD or len(self._small) > _HELD:
+            self.flush()
+
+    def chosen(self, *, touched: bool = False) -> dict[str, str]:
+        """Return the names that became terms, by key, each as it is mostly written."""
+        self.flush()
+        chosen = {}
+        rows = self._database.execute(_TOUCHED if touched else _ALL)
+        for key, grouped in groupby(rows, itemgetter(0)):
+            forms = list(grouped)
+            seen, sure = (sum(row[column] for row in forms) for column in (2, 3))
+            _, label, _, _, small = forms[0]
+            if seen > 1 and sure >= max(1, small or 0) and is_nameable(key.split()):
+                chosen[key] = label
+        return chosen
+
+    def flush(self) -> None:
+        """Add the counts to those on disk."""
+        names = [
+            (label, name_key(words_of(label)), seen, self._sure[label])
+            for label, seen in self._labels.items()
+        ]
+        self._database.executemany(
+            "INSERT INTO names VALUES (?, ?, ?, ?) ON CONFLICT (label) DO UPDATE "
+            "SET seen = seen + excluded.seen, sure = sure + excluded.sure",
+            names,
+        )
+        self._database.executemany(
+            "INSERT INTO small VALUES (?, ?) ON CONFLICT (word) DO UPDATE "
+            "SET seen = seen + excluded.seen",
+            self._small.items(),
+        )
+        if self._noting:
+            self._database.executemany(
+                "INSERT OR IGNORE INTO touched VALUES (?)",
+                [*((row[1],) for row in names), *((word,) for word in self._small)],
+            )
+        for counts in (self._labels, self._sure, self._small):
+            counts.clear()
 
 
-def _indexed(
-    pairs: Sequence[tuple[str, str]], labels: Mapping[str, str], titled: Container[str]
-) -> TermIndex:
-    """Find the names in the texts and count them."""
-    finder = TermFinder(labels)
-    names = {key: set(finder.find(text)) for key, text in pairs}
-    counts = Counter(name for found in names.values() for name in found)
-    terms = {
-        name: Term(name=name, label=labels[name], chunks=counts[name])
-        for name in sorted(labels)
-        if is_term(chunks=counts[name], titled=name in titled)
-    }
-    return TermIndex(
-        terms=terms,
-        names={
-            key: tuple(sorted(found & terms.keys())) for key, found in names.items()
-        },
-    )
+def title_names(titles: Iterable[str]) -> dict[str, str]:
+    """Return the names that titles stand for, by key.
+
+    What stands in parentheses at the end tells namesakes apart and is no part of the
+    name. Of titles with one key the first in order gives the label.
+    """
+    names: dict[str, str] = {}
+    for title in sorted(titles, reverse=True):
+        label = _PARENTHESES.sub("", title) or title
+        words = words_of(label)
+        if is_nameable(words):
+            names[name_key(words)] = label
+    return names

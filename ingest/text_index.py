@@ -14,6 +14,7 @@ import re
 import sqlite3
 import time
 import zlib
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -21,22 +22,28 @@ from knowtrail.graph.errors import StorageError
 from knowtrail.ingest.keys import document_key
 from knowtrail.ingest.mentions import SHORTEST
 from knowtrail.ingest.names import words_of
-from knowtrail.ingest.tally import NameTally
-from knowtrail.ingest.terms import is_linked, is_term
+from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED, NameTally
 from knowtrail.ingest.vector_file import working_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
-    from knowtrail.ingest.tally import Names
+    from knowtrail.ingest.terms import Names
 
 Found = tuple[str, list[tuple[str, list[str]]]]
 """A document and, for each of its chunks, the names found in it."""
 Edges = Literal["linked", "named", "written"]
 """Of a document: its links and mentions are stored; its names are found; are stored."""
 
-_FORMAT = 1
+_FORMAT = 3
 SECONDS = 10.0
 """Between two commits, at most about as much as a kill costs."""
 _RUN = re.compile(r"[^\W_]+")
@@ -79,6 +86,25 @@ _UNDONE = (
     "SELECT id, linked, named, written FROM documents "
     "WHERE NOT (linked AND named AND written) ORDER BY id"
 )
+_LABELS = (
+    "SELECT name, coalesce(titled, chosen) AS label FROM terms {} "
+    "WHERE label IS NOT NULL"
+)
+_ALL_LABELS = _LABELS.format("")
+_TOUCHED_LABELS = _LABELS.format("JOIN touched ON name = key")
+_SETTLED = """
+WITH settled AS (
+    SELECT name, coalesce(titled, chosen) AS label, chunks, linked, stored,
+        coalesce(titled, chosen) IS NOT NULL AND chunks > (titled IS NULL) AS term,
+        chunks <= :most OR chunks * :share <= :total AS rare
+    FROM terms
+)
+SELECT name, label, chunks, term, term AND rare, linked,
+    stored IS NOT CASE WHEN term THEN json_array(label, chunks) END AS differs
+FROM settled
+WHERE differs OR (term AND rare) <> linked
+"""
+"""Terms that are not as they were: of two chunks, or of one that are titles."""
 _KINDS: tuple[Edges, ...] = ("linked", "named", "written")
 
 
@@ -107,12 +133,9 @@ def open_text_index(
 ) -> Iterator[TextIndex]:
     """Open the file of a corpus, emptied where it does not describe the graph.
 
-    Args:
-        work: The folder of working files.
-        key: Identifies the corpus, made anew under an old name too.
-        about: What the content depends on beside the documents.
-        state: The state that the graph names.
-        new_state: The state that this linking makes.
+    The key tells corpora made anew under an old name apart. The content depends on the
+    documents, on what it is `about` and on the state that the graph names; this linking
+    makes a new one.
 
     Raises:
         StorageError: If there is no space or no right to write; a file that is damaged
@@ -143,7 +166,6 @@ def open_text_index(
 
 
 def _remove(path: Path) -> None:
-    """Remove a file of SQLite with what belongs to it."""
     for end in ("", "-wal", "-shm"):
         path.with_name(path.name + end).unlink(missing_ok=True)
 
@@ -174,7 +196,6 @@ class TextIndex:
         self.commit()
 
     def _describe(self, **about: str) -> None:
-        """Note what the file is about."""
         self._database.executemany(
             "INSERT OR REPLACE INTO about VALUES (?, ?)", about.items()
         )
@@ -249,13 +270,18 @@ class TextIndex:
             self._tally.add(json.loads(zlib.decompress(names)), -1)
             self._count(_unpacked(found), -1)
             self._database.execute("DELETE FROM documents WHERE id = ?", [identity])
-        self.commit()
+            self.commit(every=SECONDS)
 
-    def retitle(self, titles: Mapping[str, tuple[str, str]]) -> None:
+    def retitle(
+        self,
+        titles: Mapping[str, tuple[str, str]],
+        containing: Callable[[Mapping[str, Sequence[str]]], Iterable[str]],
+    ) -> None:
         """Store what each title stands for; where that changed, links are undone.
 
-        Args:
-            titles: Title key -> (as it is written, document; "" for none).
+        Titles are title key -> (as it is written, document; "" for none). `containing`
+        is given the phrases that may stand in documents, and returns those in which
+        one does.
         """
         rows = self._database.execute("SELECT key, name, target FROM titles")
         old = {key: (name, target) for key, name, target in rows}
@@ -272,8 +298,10 @@ class TextIndex:
                 if len(name) >= SHORTEST
                 for form in (name, name[0].lower() + name[1:])
             }
-            for form in forms:
-                self._undo("linked", [run.lower() for run in _RUN.findall(form)])
+            named = containing(self._linked_with(sorted(forms))) if forms else ()
+            self._database.executemany(
+                "UPDATE documents SET linked = 0 WHERE id = ?", [(i,) for i in named]
+            )
         self._database.executemany(
             "DELETE FROM titles WHERE key = ?", [(key,) for key in changed]
         )
@@ -283,61 +311,72 @@ class TextIndex:
         )
         self.commit()
 
-    def choose(self, titled: Mapping[str, str]) -> dict[str, str]:
-        """Return the names that may be terms with their labels; some may be new.
+    def _linked_with(self, phrases: Iterable[str]) -> dict[str, list[str]]:
+        """Return the linked documents that have all words of phrases, and these."""
+        rows = self._database.execute("SELECT number, id FROM documents WHERE linked")
+        linked = dict(rows.fetchall())
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for phrase in phrases:
+            for number in self._having([w.lower() for w in _RUN.findall(phrase)]):
+                if number in linked:
+                    found[linked[number]].append(phrase)
+        return found
 
-        Args:
-            titled: Those that are titles.
+    def choose(self, titled: Mapping[str, str]) -> set[str]:
+        """Choose the names that may be terms; return those that others were not.
+
+        Those that are titles come with their labels. Where a name appears or is gone,
+        the documents with its words are to be named again.
         """
         self._tally.flush()
-        before = self._labels()
-        chosen = self._tally.chosen(touched=not self.fresh)
         execute, many = self._database.execute, self._database.executemany
+        rows = execute("SELECT name, titled FROM terms WHERE titled IS NOT NULL")
+        old = dict(rows.fetchall())
+        retitled = [
+            n for n in old.keys() | titled.keys() if old.get(n) != titled.get(n)
+        ]
         if self.fresh:
             execute("UPDATE terms SET chosen = NULL")
         else:
-            execute(
-                "UPDATE terms SET chosen = NULL WHERE name IN (SELECT key FROM touched)"
-            )
+            many("INSERT OR IGNORE INTO touched VALUES (?)", [(n,) for n in retitled])
+        before = dict(execute(_TOUCHED_LABELS))
+        chosen = self._tally.chosen(touched=not self.fresh)
+        execute(
+            "UPDATE terms SET chosen = NULL WHERE name IN (SELECT key FROM touched)"
+        )
         many(_CHOSEN, chosen.items())
-        many(_TITLED, titled.items())
-        rows = execute("SELECT name FROM terms WHERE titled IS NOT NULL").fetchall()
-        many(
-            "UPDATE terms SET titled = NULL WHERE name = ?",
-            [row for row in rows if row[0] not in titled],
-        )
+        many(_TITLED, [(name, titled.get(name)) for name in retitled])
+        turned = before.keys() ^ dict(execute(_TOUCHED_LABELS)).keys()
         execute("DELETE FROM touched")
-        labels = self._labels()
-        if not self.fresh:
-            for name in before.keys() ^ labels.keys():
-                self._undo("named", name.split(" "))
+        for name in turned:
+            self._undo("named", name.split(" "))
         self.commit()
-        return labels
+        return turned
 
-    def _labels(self) -> dict[str, str]:
+    def names(self) -> list[str]:
         """Return the names that may be terms."""
-        rows = self._database.execute(
-            "SELECT name, coalesce(titled, chosen) AS label FROM terms "
-            "WHERE label IS NOT NULL"
-        )
-        return dict(rows)
+        return [name for name, _ in self._database.execute(_ALL_LABELS)]
 
     def _undo(self, edges: Edges, words: Collection[str]) -> None:
-        """Mark the documents that have all of some words, all of them for no words."""
-        execute = self._database.execute
+        """Mark the documents that have all of some words."""
         kept = [int(kind != edges) for kind in _KINDS]
+        self._database.executemany(
+            f"{_UNDO} WHERE number = ?",
+            [(*kept, number) for number in self._having(words)],
+        )
+
+    def _having(self, words: Collection[str]) -> list[int]:
+        """Return the numbers of the documents that have all of some words."""
+        execute = self._database.execute
         if not words:
-            execute(_UNDO, kept)
-            return
+            return [number for (number,) in execute("SELECT number FROM documents")]
         first, *rest = map(_code, sorted(set(words), key=lambda w: (-len(w), w)))
         rows = execute("SELECT document FROM words WHERE word = ?", [first])
         numbers = [number for (number,) in rows]
         for code in rest:
             has = "SELECT 1 FROM words WHERE word = ? AND document = ?"
             numbers = [n for n in numbers if execute(has, (code, n)).fetchone()]
-        self._database.executemany(
-            f"{_UNDO} WHERE number = ?", [(*kept, number) for number in numbers]
-        )
+        return numbers
 
     def undone(self, *edges: Edges) -> list[tuple[str, set[Edges]]]:
         """Return documents of which some kinds of edges are undone, and these kinds."""
@@ -362,9 +401,12 @@ class TextIndex:
             yield identity, _unpacked(packed)
 
     def find(self, found: Found) -> None:
-        """Store the names found in a document."""
+        """Store the names found in a document; if they differ, its NAMES are undone."""
         identity, chunks = found
         ((_, old),) = self.found([identity])
+        if old == chunks:
+            self.done("named", [identity])
+            return
         self._count(old, -1)
         self._count(chunks, 1)
         self._database.execute(
@@ -373,7 +415,6 @@ class TextIndex:
         )
 
     def _count(self, chunks: Iterable[tuple[str, Sequence[str]]], times: int) -> None:
-        """Count the chunks that name each term."""
         self._database.executemany(
             "UPDATE terms SET chunks = chunks + ? WHERE name = ?",
             [(times, name) for _, names in chunks for name in names],
@@ -382,9 +423,9 @@ class TextIndex:
     def store_terms(self, stored: Mapping[str, tuple[str, int]]) -> None:
         """Note label and count of terms as the graph has them now."""
         self._database.executemany(
-            "INSERT INTO terms (name, stored) VALUES (?, ?) ON CONFLICT (name) "
-            "DO UPDATE SET stored = excluded.stored",
-            [(name, json.dumps(pair)) for name, pair in stored.items()],
+            "INSERT INTO terms (name, stored) VALUES (?, json_array(?, ?)) "
+            "ON CONFLICT (name) DO UPDATE SET stored = excluded.stored",
+            [(name, *pair) for name, pair in stored.items()],
         )
         self.commit()
 
@@ -398,46 +439,54 @@ class TextIndex:
         )
         self.commit()
 
-    def settle(self) -> tuple[dict[str, tuple[str, int]], list[str], set[str], int]:
-        """Say which terms there are, the counts of all documents being known.
+    def settle(self) -> tuple[dict[str, tuple[str, int]], list[str], int]:
+        """Settle which terms there are, the counts of all documents being known.
 
-        Returns:
-            Terms that the graph has not as they are; names that it has and that are no
-            terms; the names that are linked from their chunks; how many chunks there
-            are.
+        Returned are terms that the graph has not as they are, names that it has and
+        that are no terms, and how many chunks there are.
         """
         (total,) = self._database.execute(
             "SELECT coalesce(sum(chunks), 0) FROM documents"
         ).fetchone()
-        changed: dict[str, tuple[str, int]] = {}
-        gone, linked, turned = [], set(), []
-        for name, label, titled, chunks, was, stored in self._database.execute(
-            "SELECT name, coalesce(titled, chosen), titled IS NOT NULL, chunks, "
-            "linked, stored FROM terms"
-        ):
-            term = label is not None and is_term(chunks=chunks, titled=bool(titled))
-            links = term and is_linked(chunks=chunks, total=total)
-            if links:
-                linked.add(name)
-            if links != bool(was):
-                turned.append((links, name))
-            if term and stored != json.dumps([label, chunks]):
-                changed[name] = label, chunks
-            elif stored is not None and not term:
-                gone.append(name)
+        limits = {"most": MOST_LINKED, "share": LINKED_SHARE, "total": total}
+        rows = self._database.execute(_SETTLED, limits).fetchall()
+        turned = [(row[4], row[0]) for row in rows if row[4] != row[5]]
         self._database.executemany("UPDATE terms SET linked = ? WHERE name = ?", turned)
         if not self.fresh:
-            for _, name in turned:
-                self._undo("written", name.split(" "))
+            self._unwrite({name for _, name in turned})
         self.commit()
-        return changed, gone, linked, total
+        differing = [row[:4] for row in rows if row[-1]]
+        changed = {name: (label, n) for name, label, n, term in differing if term}
+        gone = [name for name, _, _, term in differing if not term]
+        return changed, gone, total
+
+    def _unwrite(self, names: set[str]) -> None:
+        """Mark the documents in which some names were found."""
+        numbers = {n for name in names for n in self._having(name.split(" "))}
+        turned = [
+            (number,)
+            for number in numbers
+            for (packed,) in self._database.execute(
+                "SELECT found FROM documents WHERE number = ?", [number]
+            )
+            if any(not names.isdisjoint(there) for _, there in _unpacked(packed))
+        ]
+        self._database.executemany(
+            "UPDATE documents SET written = 0 WHERE number = ?", turned
+        )
+
+    def linked(self, names: Collection[str]) -> set[str]:
+        """Return those of some names that are linked from their chunks."""
+        rows = self._database.execute(
+            "SELECT name FROM terms JOIN json_each(?) ON name = value WHERE linked",
+            [json.dumps(list(names))],
+        )
+        return {name for (name,) in rows}
 
 
 def _packed(chunks: Sequence[tuple[str, Sequence[str]]]) -> bytes:
-    """Return the names of chunks for the file."""
     return zlib.compress(json.dumps(chunks).encode(), 1)
 
 
 def _unpacked(data: bytes) -> list[tuple[str, list[str]]]:
-    """Return what was packed."""
     return [(chunk, names) for chunk, names in json.loads(zlib.decompress(data))]

@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
@@ -20,12 +20,18 @@ from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 from knowtrail.ingest.store import batched
-from knowtrail.ingest.tally import counted_names, title_names
-from knowtrail.ingest.terms import TERM_RULES, TermFinder, names_of_chunks, segments
+from knowtrail.ingest.terms import (
+    TERM_RULES,
+    TermFinder,
+    counted_names,
+    names_of_chunks,
+    segments,
+    title_names,
+)
 from knowtrail.ingest.text_index import SECONDS, open_text_index, words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -77,13 +83,9 @@ def link_texts(
 class _Titles:
     """The documents of a corpus by their titles.
 
-    Attributes:
-        hashes: Content hash of each document.
-        content: Stands for the contents of all documents.
-        titles: (title, title key, aliases as stored) of each document.
-        aliases: What the aliases of documents must be.
-        names: Each title and redirect by its key, as it is written.
-        index: Says what a title stands for.
+    Each has its content hash, which `content` stands for together, its (title, title
+    key, aliases as stored), and what its aliases must be. Titles and redirects have
+    their names as they are written, by key; the index says what these stand for.
     """
 
     hashes: dict[str, str]
@@ -134,9 +136,18 @@ class _Titles:
         }
 
 
-class _TextLinker:
-    """The passes of one linking, with what they share."""
+class _Names(NamedTuple):
+    """How names are found: in documents whose own are not known, and in others.
 
+    Those have other names than before only where one stands that turned.
+    """
+
+    unnamed: set[str]
+    turned: TermFinder
+    all: TermFinder
+
+
+class _TextLinker:
     def __init__(
         self,
         connection: Connection,
@@ -167,11 +178,12 @@ class _TextLinker:
         index.remove(stale)
         new = [i for i, content in titles.hashes.items() if content != known.get(i)]
         self._read(new, known.keys(), terms)
-        index.retitle(titles.targets())
-        labels = {}
+        index.retitle(titles.targets(), self._containing)
+        unnamed = {identity for identity, _ in index.undone("named")}
+        turned: set[str] = set()
         if terms:
             named = [title for title, _, _ in titles.titles.values()]
-            labels = index.choose(title_names(chain(named, *titles.aliases.values())))
+            turned = index.choose(title_names(chain(named, *titles.aliases.values())))
         undone = index.undone("linked", "named")
         if not undone:
             return total
@@ -180,27 +192,47 @@ class _TextLinker:
             for key in sorted(titles.names)
             if (target := titles.index.resolve(key))
         )
-        names = TermFinder(labels)
-        for done, part in enumerate(batched(undone, _DOCUMENTS)):
+        names = _Names(unnamed, TermFinder(turned), TermFinder(index.names()))
+        linked = {i: kinds for i, kinds in undone if "linked" in kinds}
+        named_only = [identity for identity, _ in undone if identity not in linked]
+        for done, part in enumerate(batched(list(linked.items()), _DOCUMENTS)):
             self._progress("links", done * _DOCUMENTS, len(undone))
             total += self._edges_of(dict(part), finder, names, unclear)
+        for done, part in enumerate(batched(named_only, _DOCUMENTS)):
+            self._progress("links", len(linked) + done * _DOCUMENTS, len(undone))
+            for row in self._connection.stream("ingest/term_sources", ids=part):
+                self._find(row, names)
+            index.commit(every=SECONDS)
         self._progress("links", len(undone), len(undone))
         return total
+
+    def _find(self, row: Any, names: _Names) -> None:
+        if row["id"] in names.unnamed or names.turned.find(row["text"]):
+            self._index.find(_found(row, names.all))
+        else:
+            self._index.done("named", [row["id"]])
+
+    def _containing(self, phrases: Mapping[str, Sequence[str]]) -> Iterator[str]:
+        """Yield the documents whose text has one of the phrases for it."""
+        rows = [{"id": key, "phrases": wanted} for key, wanted in phrases.items()]
+        for part in batched(rows):
+            for row in self._connection.stream("ingest/texts_containing", rows=part):
+                yield row["id"]
 
     def _read(
         self, identities: Sequence[str], known: Collection[str], terms: bool
     ) -> None:
-        """Take in the texts of documents that are new or changed."""
         for done, part in enumerate(batched(identities, _DOCUMENTS)):
             self._progress("words", done * _DOCUMENTS, len(identities))
             for row in self._connection.stream("ingest/term_sources", ids=part):
-                text, spans = row["text"], _spans(row)
+                text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
                 pieces = (text[start:end] for start, end in segments(spans))
                 self._index.add(
                     row["id"],
                     content=self._titles.hashes[row["id"]],
                     chunks=len(spans),
-                    words=words_in(text, row["targets"] or ()),
+                    # Its first chunk is found by its title, too.
+                    words=words_in(f"{row['title']} {text}", row["targets"] or ()),
                     names=counted_names(pieces) if terms else None,
                     appears=row["id"] not in known,
                 )
@@ -212,16 +244,14 @@ class _TextLinker:
         self,
         undone: Mapping[str, set[str]],
         finder: TitleFinder,
-        names: TermFinder,
+        names: _Names,
         unclear: Callable[[str], None],
     ) -> Counters:
-        """Write links and mentions of some documents; note the names in others."""
+        """Write links and mentions of some documents, and note their names."""
         links, mentioning, mentions = [], [], []
         for row in self._connection.stream("ingest/link_sources", ids=list(undone)):
             if "named" in undone[row["id"]]:
-                self._index.find(_found(row, names))
-            if "linked" not in undone[row["id"]]:
-                continue
+                self._find(row, names)
             for key in sorted(
                 set(filter(self._titles.index.is_shared, row["targets"]))
             ):
@@ -261,7 +291,7 @@ class _TextLinker:
             stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
             index.knows_terms = True
-        changed, gone, linked, chunks = index.settle()
+        changed, gone, chunks = index.settle()
         total = Counters()
         for part in batched(list(changed.items())):
             rows = [
@@ -274,7 +304,7 @@ class _TextLinker:
         undone = [identity for identity, _ in index.undone("written")]
         for done, ids in enumerate(batched(undone, _DOCUMENTS)):
             self._progress("terms", done * _DOCUMENTS, len(undone))
-            total += self._name(list(index.found(ids)), linked)
+            total += self._name(list(index.found(ids)))
             index.done("written", ids)
             index.commit(every=SECONDS)
         if undone:
@@ -287,12 +317,15 @@ class _TextLinker:
             "ingest/corpus_chunks", name=self._corpus, chunks=chunks
         )
 
-    def _name(self, documents: Sequence[Found], linked: set[str]) -> Counters:
+    def _name(self, documents: Sequence[Found]) -> Counters:
         """Write the NAMES of some documents' chunks where they differ.
 
         What two processes that did not know of each other wrote twice is mended.
         """
         chunks = [chunk for _, found in documents for chunk, _ in found]
+        linked = self._index.linked({
+            name for _, found in documents for _, names in found for name in names
+        })
         rows = self._connection.read("ingest/term_names_stored", ids=chunks)
         stored = {row["id"]: Counter(row["terms"]) for row in rows}
         removed: list[dict[str, Any]] = []
@@ -306,9 +339,12 @@ class _TextLinker:
                 }
                 old = stored.get(chunk, Counter())
                 once = {key for key, times in old.items() if times == 1}
-                if excess := old.keys() - (keys & once):
-                    removed.append({"id": chunk, "terms": sorted(excess)})
-                if missing := keys - once:
+                missing = keys - once
+                # What is added goes first, too: a write may be repeated whose answer
+                # alone was lost.
+                if gone := missing | (old.keys() - (keys & once)):
+                    removed.append({"id": chunk, "terms": sorted(gone)})
+                if missing:
                     added[chunk] = sorted(missing)
             if (len(removed), len(added)) != before:
                 touched.append(document)
@@ -322,7 +358,6 @@ class _TextLinker:
         added: Mapping[str, Sequence[str]],
         touched: Sequence[str],
     ) -> Counters:
-        """Write differences of NAMES in one transaction."""
         number: dict[str, int] = {}
         rows = [
             [number.setdefault(term, len(number)) for term in terms]
@@ -337,11 +372,10 @@ class _TextLinker:
             ("ingest/touch_documents", {"ids": touched, "version": self._version}),
         ])
         if written.relationships_created != sum(map(len, rows)):
-            msg = (
+            raise IngestError(
                 f"Chunks of corpus {self._corpus!r} changed while their terms were "
                 "linked: run the ingest again, alone."
             )
-            raise IngestError(msg)
         return written
 
 
@@ -357,11 +391,6 @@ def write_rows(
             ("ingest/touch_documents", {"ids": ids, "version": version}),
         ])
     return total
-
-
-def _spans(row: Any) -> list[tuple[int, int]]:
-    """Return start and end of each chunk of a row."""
-    return list(zip(row["chunkStarts"], row["chunkEnds"], strict=True))
 
 
 def _found(row: Any, finder: TermFinder) -> Found:

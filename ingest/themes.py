@@ -61,11 +61,7 @@ class ThemeSource(Protocol):
         ...
 
     def themes(self, title: str, text: str, *, language: str) -> list[str]:
-        """Return up to five different themes in lower case, the best first.
-
-        Raises:
-            ModelError: If a model that is needed does not answer.
-        """
+        """Return up to five different themes in lower case, the best first."""
         ...
 
 
@@ -90,12 +86,7 @@ class KeyphraseThemes:
     name = "keyphrases"
 
     def __init__(self, embedder: Embedder, *, diversity: float = 0.3) -> None:
-        """Take the model; nothing is loaded yet.
-
-        Args:
-            embedder: The model; only `embed_documents` (or `embed_array`) is called.
-            diversity: 0 ranks by nearness alone, 1 by difference alone.
-        """
+        """Rank by nearness alone with diversity 0, by difference alone with 1."""
         self._embedder = embedder
         self._diversity = diversity
 
@@ -108,7 +99,6 @@ class KeyphraseThemes:
         return clean_themes(distinct(candidates, THEMES))
 
     def _ranked(self, text: str, candidates: list[str]) -> list[str]:
-        """Order candidates by nearness to the text, near repetitions left out."""
         phrases = sorted(candidates)
         (near,) = _cosines(self._vectors([text]), vectors := self._vectors(phrases))
         chosen = _differing(near, _cosines(vectors, vectors), diversity=self._diversity)
@@ -118,7 +108,6 @@ class KeyphraseThemes:
         ]
 
     def _vectors(self, texts: list[str]) -> npt.NDArray[np.float64]:
-        """Embed texts, what is not finite being zero."""
         encode: Callable[[list[str]], Any] = getattr(
             self._embedder, "embed_array", self._embedder.embed_documents
         )
@@ -142,13 +131,9 @@ def _cosines(
 def _differing(
     near: npt.NDArray[np.float64], alike: npt.NDArray[np.float64], *, diversity: float
 ) -> list[int]:
-    """Choose by maximal marginal relevance, as KeyBERT does.
-
-    Args:
-        near: How near each candidate is to the document, shape (n,).
-        alike: How near candidates are to each other, shape (n, n).
-        diversity: The share of the difference from those chosen before.
-    """
+    """Choose by maximal marginal relevance, as KeyBERT does."""
+    # Candidates are near to the document, shape (n,), and alike, shape (n, n);
+    # diversity is the share of the difference from those chosen before.
     chosen = [int(np.argmax(near))]
     left = [place for place in range(len(near)) if place != chosen[0]]
     for _ in range(min(3 * THEMES, len(near)) - 1):
@@ -185,12 +170,7 @@ class LlmThemes:
     def __init__(
         self, model_name: str, base_url: str, *, seconds: float = 180.0
     ) -> None:
-        """Name the model; it is first asked when themes are.
-
-        Args:
-            model_name: Model as Ollama calls it.
-            base_url: Where Ollama answers.
-            seconds: Time limit of one answer.
+        """Name the model as Ollama calls it; it is first asked when themes are.
 
         Raises:
             MissingExtraError: If the extra `llm` is not installed.
@@ -202,11 +182,7 @@ class LlmThemes:
         self._seconds = seconds
 
     def themes(self, title: str, text: str, *, language: str) -> list[str]:
-        """Return up to five themes as the model names them, in lower case.
-
-        Raises:
-            ModelError: If Ollama does not answer in time, or has no such model.
-        """
+        """Return up to five in lower case; `ModelError` if Ollama fails."""
         room = (self._model.prompt_tokens or 0) - _OVERHEAD
         short = fitting(title, room // 8)
         prompt = theme_prompt(
@@ -226,21 +202,15 @@ class LlmThemes:
         return found
 
     def _ask(self, prompt: str, seed: int | None) -> str:
-        """Return the model's answer, which may be cut.
-
-        Raises:
-            ModelError: If there is none; the message says what to start.
-        """
+        """Return the answer, maybe cut, or `ModelError`, with what to start."""
         try:
             reply = self._model.reply(
                 prompt, schema=_SCHEMA, seconds=self._seconds, seed=seed
             )
         except ModelError as error:
-            msg = f"{error} Or use --themes keyphrases."
-            raise ModelError(msg) from error
+            raise ModelError(f"{error} Or use --themes keyphrases.") from error
         if reply.late:
-            msg = f"{reply.error} Or use --themes keyphrases."
-            raise ModelError(msg)
+            raise ModelError(f"{reply.error} Or use --themes keyphrases.")
         return reply.text
 
 
@@ -262,12 +232,7 @@ def clean_themes(themes: list[str]) -> list[str]:
 
 
 def theme_source(kind: str, embedder: Embedder, settings: Settings) -> ThemeSource:
-    """Return the theme source of a name.
-
-    Args:
-        kind: `keyphrases`, `llm` or `none`.
-        embedder: The corpus's model, for key phrases.
-        settings: Which language model answers, and where, for `llm`.
+    """Return the theme source of a name: `keyphrases`, `llm` or `none`.
 
     Raises:
         SettingsError: For another name.
@@ -328,11 +293,6 @@ def candidate_phrases(text: str, *, language: str, limit: int = 30) -> list[str]
     scikit-learn's; in other languages, for which there is no list as well kept, words
     of up to three letters stand for them. A phrase that occurs only inside a longer
     one that was counted twice is left out. Equal counts are ordered by first place.
-
-    Args:
-        text: A title and the beginning of a text.
-        language: BCP 47 code.
-        limit: Number of phrases to return at most.
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for run in _runs(text, language.partition("-")[0].lower()):
@@ -354,7 +314,6 @@ def candidate_phrases(text: str, *, language: str, limit: int = 30) -> list[str]
 
 
 def _parts(phrase: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the shorter phrases inside a phrase."""
     for size in range(1, len(phrase)):
         for start in range(len(phrase) - size + 1):
             yield phrase[start : start + size]
@@ -408,7 +367,6 @@ def _overlap(one: str, other: str) -> float:
 
 
 def _akin(one: str, other: str) -> bool:
-    """Say whether two words begin alike for more than half of the longer one."""
     longest = max(len(one), len(other))
     alike = next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),

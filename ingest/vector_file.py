@@ -1,35 +1,38 @@
 """Vectors of a whole corpus in a file, mapped into memory while they are compared.
 
-Only keys and groups are held in memory, 24 bytes a vector.
+Keys, groups and what is known of each row are held in memory, 41 bytes a vector. The
+file stays from one linking to the next, and names the state of the corpus it is of.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import logging
+import os
 import shutil
-import tempfile
 from array import array
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self
+from zipfile import BadZipFile
 
 import numpy as np
 
 from knowtrail.graph.errors import StorageError
-from knowtrail.graph.files import private_folder, whole_file
+from knowtrail.graph.files import private_folder, whole_bytes, write_file
+from knowtrail.ingest.similarity import vector_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import Any
 
     import numpy.typing as npt
 
 _REFUSED = frozenset({
-    *(errno.EACCES, errno.EROFS, errno.EPERM),
+    *(errno.EACCES, errno.EROFS, errno.EPERM, errno.EIO),
     *(errno.EEXIST, errno.ENOTDIR),
 })
-"""No right to write, or a file where a folder should be."""
+"""No right to write, a disk that fails, or a file where a folder should be."""
 
 
 _LOG = logging.getLogger(__name__)
@@ -70,43 +73,37 @@ def working_folder(folder: Path) -> Path:
 class VectorFile:
     """Rows of (group, key, vector) in the order in which they arrived.
 
-    Use it as a context manager. Without a name the file goes with the process, however
-    it ends; with one it is kept, and `resume` finds it, until it is removed.
-
-    Args:
-        folder: Where it goes.
-        name: What it is called.
+    Use it as a context manager. It stays in its folder, and `resume` finds it as it was
+    kept last. Of each row it also knows the score that a new neighbour has to reach
+    (NaN where that is not known), and whether the index kept beside has it. `whole`
+    says that all were being compared with all.
     """
 
-    def __init__(self, folder: Path, name: str | None = None) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
-        self._named = folder / f"{name}.vectors" if name else None
-        working_folder(folder)
+        self._path = working_folder(folder) / f"{name}.vectors"
         with storage_errors(folder):
-            if self._named:
-                self._file: IO[bytes] = self._named.open("a+b")
-            else:
-                self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+            self._file = self._path.open("a+b")
         self._clear()
 
     def _clear(self) -> None:
-        """Forget all rows."""
         self._keys = bytearray()
         self._groups = array("q")
+        self._numbers = array("q")
         self._group_of: dict[str, int] = {}
         self._dimensions = 0
+        self.floors = np.empty(0)
+        self.inside: npt.NDArray[np.bool_] | None = None
+        self.whole = False
 
     def __enter__(self) -> Self:
-        """Return the file."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file, and so delete it where it has no name."""
         with suppress(OSError):  # what did not fit is tried again, and has been told
             self._file.close()
 
     def __len__(self) -> int:
-        """Return the number of vectors."""
         return len(self._groups)
 
     def extend(self, rows: Iterable[tuple[str, str, npt.NDArray[np.float32]]]) -> None:
@@ -120,9 +117,19 @@ class VectorFile:
                 self._dimensions = len(vector)
                 self._file.write(vector.tobytes())
                 self._keys += bytes.fromhex(key)
+                self._numbers.append(vector_number(vector))
                 number = self._group_of.setdefault(group, len(self._group_of))
                 self._groups.append(number)
             self._file.flush()
+        more = len(self) - len(self.floors)
+        self.floors = np.append(self.floors, np.full(more, np.nan))
+        if self.inside is not None:
+            self.inside = np.append(self.inside, np.zeros(more, dtype=np.bool_))
+
+    def drop(self, rows: npt.NDArray[np.int64]) -> None:
+        """Leave rows without a group: they are no neighbours any more."""
+        for row in rows.tolist():
+            self._groups[row] = -1
 
     def reserve(self, needed: int) -> None:
         """Check that so many bytes find room, and say how many they are.
@@ -133,61 +140,78 @@ class VectorFile:
         free = shutil.disk_usage(self._folder).free
         _LOG.info("%d MB of working files go to %s", needed // 10**6, self._folder)
         if free < needed + _SPARE:
-            msg = (
+            raise StorageError(
                 f"Working files of {needed / 1e6:,.0f} MB do not fit in "
                 f"{self._folder}, where {free / 1e6:,.0f} MB are free: free some or "
                 "give another --work."
             )
-            raise StorageError(msg)
 
-    def keep(self, content: str) -> None:
-        """Note beside a named file what it holds, so that `resume` can tell."""
-        about = {
-            "content": content,
-            "dimensions": self._dimensions,
-            "keys": self._keys.hex(),
-            "groups": self._groups.tolist(),
-            "names": self.group_names,
-        }
-        with whole_file(self._beside("rows")) as file:
-            json.dump(about, file)
+    def keep(self, state: str, *, whole: bool, floors: bool = True) -> None:
+        """Note what the vectors are, so that `resume` can tell; with floors or none."""
+        self.whole = whole
+        with storage_errors(self._folder):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        with storage_errors(self._folder), whole_bytes(self._beside("rows")) as file:
+            np.savez(
+                file,
+                state=np.array(state),
+                dimensions=np.array(self._dimensions),
+                keys=np.frombuffer(bytes(self._keys), dtype=np.uint8),
+                groups=self.groups,
+                numbers=self.numbers,
+                names=np.array(self.group_names),
+                whole=np.array(whole),
+                floors=self.floors if floors else np.full(len(self), np.nan),
+                inside=np.zeros(0) if self.inside is None else self.inside,
+            )
 
-    def resume(self, content: str) -> bool:
-        """Take up what was kept, if it is this content; else empty the file."""
-        with suppress(OSError, ValueError, KeyError):
-            about = json.loads(self._beside("rows").read_text("utf-8"))
-            size = self._beside("vectors").stat().st_size
-            if about["content"] == content and about["keys"]:
-                self._keys = bytearray.fromhex(about["keys"])
-                self._groups = array("q", about["groups"])
-                self._group_of = {name: n for n, name in enumerate(about["names"])}
-                self._dimensions = about["dimensions"]
-                if size == 4 * self._dimensions * len(self):
-                    return True
+    def resume(self, state: str | None) -> bool:
+        """Take up what was kept, if it is of this state; else empty the file."""
+        with (
+            suppress(OSError, EOFError, ValueError, KeyError, BadZipFile),
+            np.load(self._beside("rows")) as about,
+        ):
+            if about["state"] == state and self._restored(about):
+                return True
         self.remove()
         self._clear()
         with storage_errors(self._folder):
             self._file.close()
-            self._file = self._beside("vectors").open("a+b")
+            self._file = self._path.open("a+b")
         return False
 
+    def _restored(self, about: Mapping[str, Any]) -> bool:
+        self._keys = bytearray(about["keys"].tobytes())
+        self._groups = array("q", about["groups"].tobytes())
+        self._numbers = array("q", about["numbers"].tobytes())
+        self._group_of = {name: n for n, name in enumerate(about["names"].tolist())}
+        self._dimensions = int(about["dimensions"])
+        self.floors, self.whole = about["floors"], bool(about["whole"])
+        inside = about["inside"]
+        self.inside = inside if len(inside) else None
+        size = 4 * self._dimensions * len(self)
+        if self._path.stat().st_size < size or not len(self):
+            return False
+        self._file.truncate(size)  # what a run added that was killed
+        return True
+
     def remove(self) -> None:
-        """Remove a named file and all that is kept beside it."""
+        """Remove the file and all that is kept beside it."""
         for end in ("vectors", "rows", "index", "done"):
             self._beside(end).unlink(missing_ok=True)
 
     def _beside(self, end: str) -> Path:
-        """Return the path of a file that belongs to a named one."""
-        return (self._named or self._folder).with_suffix(f".{end}")
+        return self._path.with_suffix(f".{end}")
 
     @property
-    def index_path(self) -> Path | None:
-        """Return where an index of the vectors may be kept, None without a name."""
-        return self._beside("index") if self._named else None
+    def index_path(self) -> Path:
+        """Return where an index of the vectors may be kept."""
+        return self._beside("index")
 
     @property
     def done(self) -> int:
-        """Return how many rows are dealt with; may be set on a named file."""
+        """Return how many rows are dealt with; may be set."""
         try:
             return int(self._beside("done").read_text("utf-8"))
         except (OSError, ValueError):
@@ -195,8 +219,7 @@ class VectorFile:
 
     @done.setter
     def done(self, rows: int) -> None:
-        with whole_file(self._beside("done")) as file:
-            file.write(str(rows))
+        write_file(self._beside("done"), str(rows))
 
     @property
     def vectors(self) -> npt.NDArray[np.float32]:
@@ -214,6 +237,24 @@ class VectorFile:
     def groups(self) -> npt.NDArray[np.int64]:
         """Return the number of each row's group, shape (n,)."""
         return np.array(self._groups, dtype=np.int64)
+
+    @property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return a number of each row's vector, as of `vector_number`, shape (n,)."""
+        return np.array(self._numbers, dtype=np.int64)
+
+    def rows_in(self, groups: Collection[str]) -> npt.NDArray[np.int64]:
+        """Return the rows of groups by their names."""
+        numbers = [self._group_of[name] for name in groups if name in self._group_of]
+        rows: npt.NDArray[np.int64] = np.flatnonzero(np.isin(self.groups, numbers))
+        return rows
+
+    def rows_with(self, keys: Collection[str]) -> dict[str, int]:
+        """Return the rows that have some keys, those without a group left out."""
+        wanted = np.array([int(key[:16], 16) for key in keys], dtype=np.uint64)
+        near = np.isin(np.frombuffer(bytes(self._keys), dtype=">u8")[::2], wanted)
+        rows = np.flatnonzero(near & (self.groups >= 0)).tolist()
+        return {self.key(row): row for row in rows if self.key(row) in keys}
 
     @property
     def group_names(self) -> list[str]:

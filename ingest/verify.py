@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.db.statements import statement_names, statement_record
-from knowtrail.ingest.corpus import stored_corpus
+from knowtrail.ingest.corpus import OPTION_KEYS, stored_corpus
 from knowtrail.ingest.neighbour_index import LEAST_RECALL
 from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED
 
@@ -20,13 +20,7 @@ _PREFIX = "corpus/verify_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The outcome of one check.
-
-    Attributes:
-        check: What must not be there, such as `chunks without a document`.
-        count: How many there are.
-        examples: Ids of some.
-    """
+    """How often there is what must not be, and ids of some."""
 
     check: str
     count: int
@@ -34,13 +28,9 @@ class Finding:
 
 
 def verify_corpus(connection: Connection, corpus: str) -> list[Finding]:
-    """Run every check and return its outcome; all counts are 0 in a sound corpus.
-
-    Raises:
-        UnknownCorpusError: If there is no such corpus.
-    """
+    """Run every check; all counts are 0 in a sound corpus."""
     stored = stored_corpus(connection, corpus)
-    options = stored.options
+    settings = {key: getattr(stored.options, n) for n, key in OPTION_KEYS.items()}
     findings = []
     for name in statement_names():
         if not name.startswith(_PREFIX):
@@ -49,13 +39,7 @@ def verify_corpus(connection: Connection, corpus: str) -> list[Finding]:
             name,
             corpus=corpus,
             dimensions=stored.dimensions,
-            intraTopK=options.intra_top_k,
-            intraThreshold=options.intra_threshold,
-            interTopX=options.inter_top_x,
-            interThreshold=options.inter_threshold,
-            themeTop=options.theme_top,
-            themeThreshold=options.theme_threshold,
-            window=options.window,
+            **settings,
             leastRecall=LEAST_RECALL,
             mostLinked=MOST_LINKED,
             linkedShare=LINKED_SHARE,
@@ -91,12 +75,9 @@ _UNCOUNTED = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusDigest:
-    """The digest of a corpus.
+    """The digest of a corpus: 32 hexadecimal digits.
 
-    Attributes:
-        value: 32 hexadecimal digits.
-        parts: The same by kind of node or edge, to see where two corpora differ.
-        counts: How many there are of each kind.
+    The parts are the same by kind of node or edge, to see where two corpora differ.
     """
 
     value: str
@@ -105,11 +86,7 @@ class CorpusDigest:
 
 
 def corpus_digest(connection: Connection, corpus: str) -> CorpusDigest:
-    """Return the digest of a stored corpus, streaming over it in bounded memory.
-
-    Raises:
-        UnknownCorpusError: If there is no such corpus.
-    """
+    """Return the digest of a stored corpus, streaming over it in bounded memory."""
     stored_corpus(connection, corpus)
     parts, counts = {}, {}
     for part in _PARTS:

@@ -1,9 +1,9 @@
 """Text corpora as a graph in Neo4j, answered by walking it.
 
 The names that most programs need, each loaded at its first use: `KnowtrailRetriever`
-for LangChain, the functions `connect`, `search`, `traverse` and `ask`, and the package
-`ingest`. Everything else is imported from where it lives, such as
-`knowtrail.graph.settings` or `knowtrail.eval.fields`.
+for LangChain, the functions `connect`, `search`, `traverse`, `ask` and `research` (or
+`aresearch`), and the package `ingest`. Everything else is imported from where it lives,
+such as `knowtrail.graph.settings` or `knowtrail.eval.fields`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,27 @@ if TYPE_CHECKING:
     from knowtrail.graph.session import connect
     from knowtrail.retrieval.ask import ask
     from knowtrail.retrieval.langchain import KnowtrailRetriever
+    from knowtrail.retrieval.research.run import aresearch, research
     from knowtrail.retrieval.search import search
     from knowtrail.retrieval.traverse import traverse
 
-__all__ = ["KnowtrailRetriever", "ask", "connect", "ingest", "search", "traverse"]
+__all__ = [
+    "KnowtrailRetriever",
+    "aresearch",
+    "ask",
+    "connect",
+    "ingest",
+    "research",
+    "search",
+    "traverse",
+]
 
 _HOMES = {
     "KnowtrailRetriever": "retrieval.langchain",
+    "aresearch": "retrieval.research.run",
     "ask": "retrieval.ask",
     "connect": "graph.session",
+    "research": "retrieval.research.run",
     "search": "retrieval.search",
     "traverse": "retrieval.traverse",
 }

@@ -39,18 +39,19 @@ _TURNS = 10
 _SPACES = re.compile(r"\s+")
 _CITED = re.compile(r"\[(\d{1,6})\]")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_ESCAPE = re.compile(r"\\(?:u(.{4})|(.))", re.DOTALL)
+_TOKEN = re.compile(
+    r'"((?:[^"\\]+|\\u.{4}|\\[^u])*)("|(?:\\(?:u.{0,3})?)?\Z)|[{}\[\],:]', re.DOTALL
+)
+"""A string, whose end or last escape may be still to come, or a sign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRequest:
-    """What a model is asked.
+    """What a model is asked: a prompt, and the form of the answer.
 
-    Attributes:
-        prompt: The request.
-        schema: The form of the answer.
-        sentences: The sentences that it was given, number 1 first.
-        blocks: The SKN blocks that it was given instead, number 1 first.
-        note: What a reader must know about what it was given, empty if nothing.
+    Sentences, or SKN blocks in their place, stand in the order of their numbers, 1
+    first; the note is what a reader must know about them.
     """
 
     prompt: str
@@ -64,12 +65,8 @@ class AnswerRequest:
 class ParsedAnswer(Generic[T]):
     """What a model said, as far as it can be used.
 
-    Attributes:
-        text: The answer.
-        cited: The texts it rests on, in the order in which the model names them.
-        confidence: What the model thinks of it, from 0 to 1; None where it says
-            nothing sensible.
-        note: What a reader must know, empty if nothing.
+    The cited texts are in the order in which the model names them; the confidence is
+    from 0 to 1, or None; the note is what a reader must know, empty if nothing.
     """
 
     text: str
@@ -84,16 +81,8 @@ def answer_request(
     """Ask for an answer to a question from numbered sentences.
 
     Question and sentences stand between marks that nothing in them can close, and a
-    sentence is one line, so that it cannot pass for another number.
-
-    Args:
-        question: What is asked.
-        sentences: What the answer may rest on, the most important first. Those that
-            do not fit are left out.
-        tokens: Tokens that the prompt may have; None for no limit.
-
-    Raises:
-        InputError: If the question leaves no room for sentences.
+    sentence is one line, so that it cannot pass for another number. See
+    `numbered_prompt`.
     """
     lines = [_SPACES.sub(" ", s.text).strip() for s in sentences]
     prompt, kept = numbered_prompt(question, lines, kind="sentences", tokens=tokens)
@@ -107,11 +96,8 @@ def standalone_request(
 ) -> AnswerRequest:
     """Ask for a question that can be understood without what was said before it.
 
-    Args:
-        question: The last question.
-        history: Who spoke and what was said, the oldest first; the oldest that do not
-            fit are left out, and all but the last `_TURNS`.
-        tokens: Tokens that the prompt may have; None for no limit.
+    The history is who spoke and what was said, the oldest first; the oldest that do not
+    fit are left out, and all but the last `_TURNS`.
     """
     lines = [f"{who}: {_SPACES.sub(' ', said).strip()}" for who, said in history]
     asked = marked("question", question)[1]
@@ -125,7 +111,7 @@ def standalone_request(
     lines = lines[-_TURNS:]
     if tokens is not None:
         room = tokens - estimated_tokens(f"{task}\n{asked}") - 100
-        lines = list(reversed(_that_fit(lines[::-1], max(room, 1))))
+        lines = list(reversed(that_fit(lines[::-1], max(room, 1))))
     said = marked("conversation", "\n".join(lines))[1]
     schema = {
         "type": "object",
@@ -149,15 +135,9 @@ def numbered_prompt(
 ) -> tuple[str, int]:
     """Return a request for an answer from numbered texts, and how many it holds.
 
-    Args:
-        question: What is asked.
-        texts: What the answer may rest on, the most important first; the caller sees
-            to it that none can pass for another number.
-        kind: What they are called.
-        tokens: Tokens that the prompt may have; None for no limit.
-
-    Raises:
-        InputError: If the question leaves no room for them.
+    The texts stand in their order, the most important first; the caller sees to it that
+    none can pass for another number. Raises `InputError` if the question leaves no room
+    for them.
     """
     question_mark, asked = marked("question", question)
     instructions = (
@@ -172,17 +152,16 @@ def numbered_prompt(
     if tokens is not None:
         room = tokens - estimated_tokens(f"{instructions}\n{asked}") - 100
         if room < LEAST_ROOM:
-            msg = (
+            raise InputError(
                 f"The question has {len(question)} characters and leaves no room for "
                 f"{kind} in the language model's context: shorten it."
             )
-            raise InputError(msg)
-        lines = _that_fit(lines, room)
+        lines = that_fit(lines, room)
     passage = marked(kind, "\n".join(lines))[1]
     return f"{instructions}\n{passage}\n{asked}", len(lines)
 
 
-def _that_fit(lines: list[str], room: int) -> list[str]:
+def that_fit(lines: list[str], room: int) -> list[str]:
     """Return the first lines that fit, the first one cut if it alone does not."""
     kept: list[str] = []
     for line in lines:
@@ -194,11 +173,7 @@ def _that_fit(lines: list[str], room: int) -> list[str]:
 
 
 def answer_schema(given: int) -> dict[str, Any]:
-    """Return the form of an answer; the text comes first, so that it can stream.
-
-    Args:
-        given: How many texts it may cite.
-    """
+    """Return the form of an answer; the text comes first, so that it can stream."""
     return {
         "type": "object",
         "properties": {
@@ -215,15 +190,12 @@ def answer_schema(given: int) -> dict[str, Any]:
 
 
 def parse_answer(raw: str, given: Sequence[T]) -> ParsedAnswer[T]:
-    """Take what can be used of a model's answer.
+    """Take what can be used of a model's answer, or raise `ModelError` for none.
 
     A model that was only told the schema may wrap the JSON in other text, or answer
     without JSON, citing by `[n]`; that is taken too.
-
-    Raises:
-        ModelError: If it said nothing.
     """
-    found = _object(raw)
+    found = json_object(raw)
     if found is not None:
         answer, named = found.get("answer"), found.get("citations")
         confidence = _confidence(found.get("confidence"))
@@ -236,11 +208,10 @@ def parse_answer(raw: str, given: Sequence[T]) -> ParsedAnswer[T]:
         named, confidence = [int(n) for n in _CITED.findall(text)], None
     text = whole_characters(text).strip()
     if not text:
-        msg = (
+        raise ModelError(
             f"The language model gave no answer but {raw[:80]!r}: ask again, or use a "
             "larger model."
         )
-        raise ModelError(msg)
     cited = _cited(named, given)
     notes = [*([] if whole else [CUT]), *([] if cited else [NO_CITATIONS])]
     return ParsedAnswer(
@@ -248,7 +219,7 @@ def parse_answer(raw: str, given: Sequence[T]) -> ParsedAnswer[T]:
     )
 
 
-def _object(raw: str) -> dict[str, Any] | None:
+def json_object(raw: str) -> dict[str, Any] | None:
     """Return the JSON object in a text, None where there is none."""
     try:
         found = json.loads(raw[raw.index("{") : raw.rindex("}") + 1])
@@ -268,7 +239,6 @@ def _cited(named: object, given: Sequence[T]) -> tuple[T, ...]:
 
 
 def _confidence(value: object) -> float | None:
-    """Return a confidence from 0 to 1; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= 1 else None
@@ -281,89 +251,45 @@ class AnswerText:
     """
 
     def __init__(self) -> None:
-        self._depth = 0
-        self._string: list[str] | None = None
-        self._escape = ""
-        self._key = ""
-        self._last = ""
-        self._high = ""
-        self._streams = False
-        self._done = False
+        self._raw = ""
+        self._told = 0
 
     def feed(self, piece: str) -> str:
         """Return the characters of the answer that a piece brings."""
-        return "".join(self._next(char) for char in piece)
+        self._raw += piece
+        text = _answer_so_far(self._raw)
+        new, self._told = text[self._told :], len(text)
+        return new
 
-    def _next(self, char: str) -> str:
-        """Take one character; return what it adds to the answer."""
-        if self._done:
-            return ""
-        if self._string is not None:
-            return self._inside(char)
-        if char == '"' and self._depth:
-            self._string = []
-            self._streams = (
-                self._depth == 1 and self._key == "answer" and self._last == ":"
-            )
-            return ""
-        if char in "{[":
-            self._depth += 1
-        elif char in "}]":
-            self._depth -= 1
-        if char == "," and self._depth == 1:
-            self._key = ""
-        if not char.isspace():
-            self._last = char
-        return ""
 
-    def _inside(self, char: str) -> str:
-        """Take one character of a string."""
-        if self._escape:
-            return self._escaped(char)
-        if char == "\\":
-            self._escape = char
-            return ""
-        if char == '"':
-            return self._closed()
-        return self._add(char)
-
-    def _escaped(self, char: str) -> str:
-        """Take one character of an escape, such as that of a line end."""
-        self._escape += char
-        if self._escape[1] != "u":
-            decoded = _ESCAPES.get(char, char)
-        elif len(self._escape) < 6:
-            return ""
+def _answer_so_far(raw: str) -> str:
+    depth, key, last = 0, "", ""
+    for token in _TOKEN.finditer(raw, max(raw.find("{"), 0)):
+        sign, text = token[0], token[1]
+        if text is None:
+            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(sign, 0)
+            last = sign
+        elif depth == 1 and last == ":" and key == "answer":
+            return _decoded(text, whole=token[2] == '"')
         else:
-            try:
-                decoded = chr(int(self._escape[2:], 16))
-            except ValueError:
-                decoded = "\ufffd"
-        self._escape = ""
-        return self._add(decoded)
+            key = text if depth == 1 and last in "{," else key
+            last = '"'
+    return ""
 
-    def _add(self, char: str) -> str:
-        """Add a decoded character; halves of a pair wait for each other."""
-        if self._high:
-            high, self._high = self._high, ""
-            if "\udc00" <= char <= "\udfff":
-                pair = (high + char).encode("utf-16", "surrogatepass")
-                return self._add(pair.decode("utf-16"))
-            return self._add("\ufffd") + self._add(char)
-        if "\ud800" <= char <= "\udbff":
-            self._high = char
-            return ""
-        char = "\ufffd" if "\udc00" <= char <= "\udfff" else char
-        if self._string is not None and not self._streams:
-            self._string.append(char)
-        return char if self._streams else ""
 
-    def _closed(self) -> str:
-        """End a string: a key, or a value."""
-        rest = self._add("") if self._high else ""
-        if self._depth == 1 and self._last in "{,":
-            self._key = "".join(self._string or ())
-        self._done = self._streams
-        self._string = None
-        self._last = '"'
-        return rest
+def _decoded(text: str, *, whole: bool) -> str:
+    """Return the text of a JSON string; what may go on at its end is kept back."""
+    text = _ESCAPE.sub(_character, text)
+    if not whole and "\ud800" <= text[-1:] <= "\udbff":
+        text = text[:-1]
+    pairs = text.encode("utf-16-le", "surrogatepass")
+    return pairs.decode("utf-16-le", "replace")
+
+
+def _character(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return _ESCAPES.get(escape[2], escape[2])
+    try:
+        return chr(int(escape[1], 16))
+    except ValueError:
+        return "\ufffd"

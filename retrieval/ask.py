@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.language_models import model_at_hand
-from knowtrail.retrieval.algorithms import DEFAULT_ALGORITHM
 from knowtrail.retrieval.answers import (
     AnswerText,
     answer_request,
@@ -25,19 +24,15 @@ from knowtrail.retrieval.knowledge import (
     no_blocks_note,
     walked_documents,
 )
-from knowtrail.retrieval.questions import WalkSettings
-from knowtrail.retrieval.traverse import atraverse, traverse
+from knowtrail.retrieval.traverse import TraverseSettings, atraverse, traverse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.answers import AnswerRequest
     from knowtrail.retrieval.knowledge import AnswerContext
-    from knowtrail.retrieval.protocols import Algorithm
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
 
@@ -63,9 +58,7 @@ class Answer:
             given; empty where it named none, which `note` then says.
         confidence: What the model thinks of it, from 0 to 1; None where it said
             nothing sensible.
-        note: What a reader must know, empty if nothing.
         model: Name of the language model; None where it was not asked.
-        walk: The walk that found the sentences.
         traversal_id: Where the walk is recorded; None where it is not.
         warning: Why the walk was not recorded although that was asked.
     """
@@ -106,18 +99,18 @@ class Answer:
         }
 
 
-class AskSettings(WalkSettings, total=False):
+class AskSettings(TraverseSettings, total=False):
     """What can be asked of an answer.
 
     Attributes:
-        record: Whether the walk is stored, as by default.
+        model: Writes the answer too; None takes `model_at_hand`; without any, the
+            answer is sentences of the walk.
         seconds: Time that the model has for its answer, 180 by default.
         context: `sentences` of the walk, or `skn` that its documents were read into.
         history: Who spoke and what was said before: the model first makes a question
             of it that stands alone. Nothing is done with it without a model.
     """
 
-    record: bool
     seconds: float
     context: AnswerContext
     history: Sequence[tuple[str, str]]
@@ -127,12 +120,7 @@ def ask(
     connection: Connection,
     question: str,
     *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    model: LanguageModel | None = None,
     on_text: Callable[[str], object] | None = None,
-    settings: Settings | None = None,
     **asked: Unpack[AskSettings],
 ) -> Answer:
     """Walk for a question and answer it from the sentences found.
@@ -140,13 +128,7 @@ def ask(
     Args:
         connection: The database; it is left open.
         question: At most 10,000 characters.
-        embedder: The model of the corpus; None loads it, see `traverse`.
-        corpus: Name of the corpus; may be left out where there is only one.
-        algorithm: How to walk.
-        model: Language model; None takes `model_at_hand`; without any, the answer is
-            sentences of the walk.
         on_text: Given the text as it comes; what it raises ends the model's request.
-        settings: Where embedder and language model are found.
         **asked: The answer's settings and the walk's, see `AskSettings`.
 
     Returns:
@@ -157,17 +139,7 @@ def ask(
         ModelError: If the language model does not answer in time.
         DatabaseError: If the database fails.
     """
-    pieces = ask_stream(
-        connection,
-        question,
-        embedder=embedder,
-        corpus=corpus,
-        algorithm=algorithm,
-        model=model,
-        settings=settings,
-        **asked,
-    )
-    with closing(pieces):
+    with closing(ask_stream(connection, question, **asked)) as pieces:
         for piece in pieces:
             if isinstance(piece, Answer):
                 return piece
@@ -180,26 +152,11 @@ async def aask(
     connection: AsyncConnection,
     question: str,
     *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    model: LanguageModel | None = None,
     on_text: Callable[[str], object] | None = None,
-    settings: Settings | None = None,
     **asked: Unpack[AskSettings],
 ) -> Answer:
     """Do as `ask` does, without blocking; see there."""
-    pieces = aask_stream(
-        connection,
-        question,
-        embedder=embedder,
-        corpus=corpus,
-        algorithm=algorithm,
-        model=model,
-        settings=settings,
-        **asked,
-    )
-    async with aclosing(pieces):
+    async with aclosing(aask_stream(connection, question, **asked)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Answer):
                 return piece
@@ -209,54 +166,31 @@ async def aask(
 
 
 def ask_stream(
-    connection: Connection,
-    question: str,
-    *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    model: LanguageModel | None = None,
-    record: bool = True,
-    seconds: float = ANSWER_SECONDS,
-    context: AnswerContext = "sentences",
-    history: Sequence[tuple[str, str]] = (),
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    connection: Connection, question: str, **asked: Unpack[AskSettings]
 ) -> Generator[str | Answer]:
     """Yield the text of an answer as the model gives it, then the `Answer`.
 
     Takes the arguments of `ask`. The last item, and only that, is an `Answer`. Closing
     the iterator ends the request to the model.
     """
-    _check_seconds(seconds)
-    _check_context(context)
-    model = model or model_at_hand(settings)
-    if model is not None and history:
-        alone = standalone_request(question, history, tokens=model.prompt_tokens)
-        reply = model.reply(alone.prompt, schema=alone.schema, seconds=seconds)
+    own, walk = _checked(asked)
+    walk["model"] = model = walk["model"] or model_at_hand(walk["settings"])
+    if model is not None and own.history:
+        alone = standalone_request(question, own.history, tokens=model.prompt_tokens)
+        reply = model.reply(alone.prompt, schema=alone.schema, seconds=own.seconds)
         question = parse_standalone(reply.text, question)
-    found = traverse(
-        connection,
-        question,
-        embedder=embedder,
-        corpus=corpus,
-        algorithm=algorithm,
-        record=record,
-        model=model,
-        settings=settings,
-        **asked,
-    )
+    found = traverse(connection, question, **walk)
     if model is None or not found.walk.sentences:
         yield _without_model(found)
         return
     rows = None
-    if context == "skn":
+    if own.context == "skn":
         documents = walked_documents(found.walk)
         rows = connection.read(BLOCKS, documents=documents)
     request = _request(found, model, rows)
     text, said = AnswerText(), ""
     with closing(
-        model.stream(request.prompt, schema=request.schema, seconds=seconds)
+        model.stream(request.prompt, schema=request.schema, seconds=own.seconds)
     ) as pieces:
         for piece in pieces:
             said += piece
@@ -266,50 +200,30 @@ def ask_stream(
 
 
 async def aask_stream(
-    connection: AsyncConnection,
-    question: str,
-    *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    model: LanguageModel | None = None,
-    record: bool = True,
-    seconds: float = ANSWER_SECONDS,
-    context: AnswerContext = "sentences",
-    history: Sequence[tuple[str, str]] = (),
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    connection: AsyncConnection, question: str, **asked: Unpack[AskSettings]
 ) -> AsyncGenerator[str | Answer]:
     """Do as `ask_stream` does, without blocking; see there."""
-    _check_seconds(seconds)
-    _check_context(context)
-    model = model or await asyncio.to_thread(model_at_hand, settings)
-    if model is not None and history:
-        alone = standalone_request(question, history, tokens=model.prompt_tokens)
-        reply = await model.areply(alone.prompt, schema=alone.schema, seconds=seconds)
+    own, walk = _checked(asked)
+    model = walk["model"] or await asyncio.to_thread(model_at_hand, walk["settings"])
+    walk["model"] = model
+    if model is not None and own.history:
+        alone = standalone_request(question, own.history, tokens=model.prompt_tokens)
+        reply = await model.areply(
+            alone.prompt, schema=alone.schema, seconds=own.seconds
+        )
         question = parse_standalone(reply.text, question)
-    found = await atraverse(
-        connection,
-        question,
-        embedder=embedder,
-        corpus=corpus,
-        algorithm=algorithm,
-        record=record,
-        model=model,
-        settings=settings,
-        **asked,
-    )
+    found = await atraverse(connection, question, **walk)
     if model is None or not found.walk.sentences:
         yield _without_model(found)
         return
     rows = None
-    if context == "skn":
+    if own.context == "skn":
         documents = walked_documents(found.walk)
         rows = await connection.aread(BLOCKS, documents=documents)
     request = _request(found, model, rows)
     text, said = AnswerText(), ""
     async with aclosing(
-        model.astream(request.prompt, schema=request.schema, seconds=seconds)
+        model.astream(request.prompt, schema=request.schema, seconds=own.seconds)
     ) as pieces:
         async for piece in pieces:
             said += piece
@@ -318,27 +232,30 @@ async def aask_stream(
     yield _answer(found, request, said, model)
 
 
-def _check_seconds(seconds: float) -> None:
-    """Refuse a time limit that is none.
+class _Own(NamedTuple):
+    """What of the settings is for the answer, and not for the walk."""
 
-    Raises:
-        InputError: If it is not from above 0 to 3,600.
-    """
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 < seconds <= 3_600:
-        msg = f"seconds is {seconds!r}: give a number above 0, at most 3600."
+    seconds: float
+    context: AnswerContext
+    history: Sequence[tuple[str, str]]
+
+
+def _checked(asked: AskSettings) -> tuple[_Own, dict[str, Any]]:
+    """Return what is for the answer, and what `traverse` takes, checked."""
+    walk: dict[str, Any] = {"model": None, "settings": None, **asked}
+    own = _Own(
+        seconds=walk.pop("seconds", ANSWER_SECONDS),
+        context=walk.pop("context", "sentences"),
+        history=walk.pop("history", ()),
+    )
+    number = isinstance(own.seconds, int | float) and not isinstance(own.seconds, bool)
+    if not number or not 0 < own.seconds <= 3_600:
+        msg = f"seconds is {own.seconds!r}: give a number above 0, at most 3600."
         raise InputError(msg)
-
-
-def _check_context(context: str) -> None:
-    """Refuse a context that is none.
-
-    Raises:
-        InputError: If it is not one of `CONTEXTS`.
-    """
-    if context not in CONTEXTS:
-        msg = f"context is {context!r}: use one of {', '.join(CONTEXTS)}."
-        raise InputError(msg)
+    if own.context not in CONTEXTS:
+        known = ", ".join(CONTEXTS)
+        raise InputError(f"context is {own.context!r}: use one of {known}.")
+    return own, walk
 
 
 def _request(
@@ -346,7 +263,6 @@ def _request(
     model: LanguageModel,
     rows: Sequence[Mapping[str, Any]] | None,
 ) -> AnswerRequest:
-    """Return what the model is asked."""
     walk, tokens = found.walk, model.prompt_tokens
     if rows is not None:
         request = knowledge_request(walk, knowledge_blocks(walk, rows), tokens=tokens)
@@ -380,7 +296,6 @@ def _without_model(found: TraverseResult) -> Answer:
 def _answer(
     found: TraverseResult, request: AnswerRequest, said: str, model: LanguageModel
 ) -> Answer:
-    """Return what the model said, checked."""
     cited: tuple[FoundSentence, ...]
     if request.blocks:
         from_blocks = parse_answer(said, request.blocks)

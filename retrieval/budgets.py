@@ -11,14 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """An option of walks that is a whole number.
-
-    Attributes:
-        default: Its value where none is given.
-        least: The least that it may be.
-        most: The greatest.
-        meaning: What it is, as a sentence ends.
-    """
+    """An option of walks that is a whole number in a range."""
 
     default: int
     least: int
@@ -36,3 +29,5 @@ BUDGETS = {
     "beam": Budget(3, 1, 10, "paths kept while looking ahead, 1 to 10"),
 }
 """Option -> its budget."""
+
+RESEARCH = Budget(40, 1, 1_000, "walks and calls of the language model together")

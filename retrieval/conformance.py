@@ -46,10 +46,7 @@ def random_graph(
 ) -> MemoryGraph:
     """Return a graph as an ingest would make it, from made-up vectors.
 
-    Args:
-        seed: The same seed gives the same graph.
-        sentences: How many sentences each document has.
-        dimensions: Length of the vectors, which are exact in float32.
+    The same seed gives the same graph; `sentences` is how many each document has.
     """
     generator = np.random.default_rng(seed)
     chunks: list[ChunkText] = []
@@ -92,12 +89,10 @@ def random_query(seed: int, dimensions: int = 12) -> Vector:
 
 
 def _single(vector: Vector) -> Vector:
-    """Round a vector to float32, as Neo4j stores it."""
     return np.asarray(vector, dtype=np.float32).astype(np.float64)
 
 
 def _document(seed: int, d: int) -> dict[str, Any]:
-    """Return the properties of a document."""
     return {
         "title": f"Page {d} of {seed}",
         "url": f"https://example.org/{seed}/{d}",
@@ -126,7 +121,6 @@ def _sentence(seed: int, d: int, i: int, vector: Vector) -> StoredSentence:
 def _chunk(
     seed: int, d: int, first: int, window: tuple[StoredSentence, ...]
 ) -> ChunkText:
-    """Return the chunk of a window."""
     return ChunkText(
         id=f"c{seed}-{d}-{first:03}",
         text=" ".join(s.text for s in window),
@@ -207,10 +201,9 @@ def differing(expected: list[Trail], found: list[Trail]) -> list[tuple[Trail, Tr
 
 
 def _sorted(found: TermsFound) -> tuple[Any, ...]:
-    """Return terms so that two answers can be compared."""
     named = {chunk_id: sorted(names) for chunk_id, names in found.named.items()}
     counts = {name: found.counts[name] for names in named.values() for name in names}
-    return found.chunks, counts, named, dict(found.texts)
+    return found.chunks, counts, named, dict(found.texts), dict(found.titles)
 
 
 class GraphReaderConformance:

@@ -43,14 +43,9 @@ _LOADING = threading.Lock()
 class CorpusInfo:
     """A stored corpus, as far as a question must agree with it.
 
-    Attributes:
-        name: Its name.
-        embedder: Name of the embedder that made its vectors.
-        query_prompt: What that embedder puts before questions.
-        dimensions: Length of its vectors; None before the first ingest is complete.
-        version: Counts its committed changes.
-        stamp: Tells it from another corpus of the same name.
-        terms: Whether it has terms, which `auto` follows.
+    The dimensions are None before the first ingest is complete; the version counts
+    committed changes; the stamp tells it from another corpus of the same name; `auto`
+    follows its terms, if it has any.
     """
 
     name: str
@@ -64,12 +59,7 @@ class CorpusInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ground:
-    """Where walks start from: a corpus and the vector of a question.
-
-    Attributes:
-        corpus: The corpus.
-        query: The question's vector, made by the corpus's embedder.
-    """
+    """Where walks start from: a corpus, and a question's vector by its embedder."""
 
     corpus: CorpusInfo
     query: Vector
@@ -86,19 +76,10 @@ def ground(
 ) -> Ground:
     """Find the corpus of a question and embed the question for it, once.
 
-    Args:
-        connection: The database.
-        embedder: The model that the corpus was embedded with; None loads the one
-            of the settings, or else the one that the corpus names, once a process.
-            Where the managed server has that model loaded, it is asked.
-        question: What is asked.
-        corpus: Name of the corpus; may be left out where there is only one.
-        settings: Where the corpus's embedder is loaded from, if it is not given.
-        vector: The question's vector, where the caller has it: nothing is embedded.
-
-    Raises:
-        InputError: If the corpus is unknown, or none is named among several.
-        CorpusDriftError: If the corpus was embedded with another model.
+    Without an embedder the one of the settings is loaded, or else the one that the
+    corpus names, once a process; where the managed server has that model loaded, it is
+    asked. Where a vector is given, nothing is embedded. Raises what `find_corpus` and
+    `agreed_embedder` raise.
     """
     info = find_corpus(connection, corpus)
     if vector is None:
@@ -155,7 +136,6 @@ async def acorpora(connection: AsyncConnection) -> list[CorpusInfo]:
 
 
 def _info(row: dict[str, Any]) -> CorpusInfo:
-    """Return a corpus from its row."""
     return CorpusInfo(
         name=row["name"],
         embedder=row["embedder"],
@@ -168,11 +148,9 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
 
 
 def find_corpus(connection: Connection, name: str | None) -> CorpusInfo:
-    """Return the stored corpus of a name, or the only one.
+    """Return the stored corpus of a name, or the only one; see `pick_corpus`.
 
-    Raises:
-        UnknownCorpusError: If there is none of that name, or it has no texts.
-        InputError: If none is named and there are several.
+    Raises `UnknownCorpusError` too where it has no texts.
     """
     try:
         return pick_corpus(corpora(connection), name)
@@ -210,7 +188,7 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
         if len(asked) == 1:
             return stored[names.index(asked[0])]
         held = "are several corpora" if asked else "is no corpus but of evaluations"
-        msg = f"There {held}: name one of {', '.join(asked or names)}."
+        msg = f"There {held}: name one of {', '.join(asked or names)} (--corpus)."
         raise InputError(msg)
     for info in stored:
         if info.name == name:
@@ -224,7 +202,6 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
 
 @lru_cache(maxsize=4)
 def _load(name: str, settings: Settings | None) -> Embedder:
-    """Load an embedder; see `loaded_embedder`."""
     return named_embedder(name, settings=settings)
 
 
@@ -237,13 +214,10 @@ def loaded_embedder(name: str, settings: Settings | None) -> Embedder:
 def agreed_embedder(
     info: CorpusInfo, embedder: Embedder | None, settings: Settings | None
 ) -> Embedder:
-    """Return the embedder of a corpus, or check that the given one is the same.
+    """Return the embedder of a corpus; raise `CorpusDriftError` if it is another one.
 
     Where none is given, that of the settings is taken if the corpus was made with it,
     and if the settings leave it open the one that the corpus names.
-
-    Raises:
-        CorpusDriftError: If it is another one.
     """
     if embedder is None:
         chosen = DEFAULT_EMBEDDER if settings is None else settings.embedder
@@ -253,36 +227,32 @@ def agreed_embedder(
             return loaded_embedder(stored, settings)
     name = embedder_name(embedder)
     if info.embedder is not None and info.embedder != name:
-        msg = (
+        raise CorpusDriftError(
             f"Corpus {info.name!r} was embedded with {info.embedder!r}, the question "
             f"would be with {name!r}: use the corpus's embedder."
         )
-        raise CorpusDriftError(msg)
     if info.embedder is not None and info.query_prompt != query_prompt(embedder):
-        msg = (
+        raise CorpusDriftError(
             f"Corpus {info.name!r} is asked with the query prompt "
             f"{info.query_prompt!r}, this embedder has {query_prompt(embedder)!r}: "
             "use the same."
         )
-        raise CorpusDriftError(msg)
     return embedder
 
 
 def question_vector(values: Sequence[float], info: CorpusInfo) -> Vector:
     """Return a question's vector, checked.
 
-    Raises:
-        VectorError: If it is not finite or zero.
-        CorpusDriftError: If its length is not that of the corpus's vectors.
+    Raises `VectorError` if it is not finite or zero, `CorpusDriftError` if its length
+    is not that of the corpus's vectors.
     """
     vector: Vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
         msg = "The embedder gave no usable vector for the question: check the model."
         raise VectorError(msg)
     if info.dimensions is not None and len(vector) != info.dimensions:
-        msg = (
+        raise CorpusDriftError(
             f"The question's vector has {len(vector)} dimensions, corpus "
             f"{info.name!r} has {info.dimensions}: use the corpus's embedder."
         )
-        raise CorpusDriftError(msg)
     return vector

@@ -56,12 +56,7 @@ _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 def stop_text(
     reason: StopReason, given: Mapping[str, Any] = MappingProxyType({})
 ) -> str:
-    """Return a stop reason in words.
-
-    Args:
-        reason: Why the walk ended.
-        given: Parameters of the walk, which tell whether there was a filter.
-    """
+    """Return a stop reason in words."""
     what = " the filter" if given.get("filter") and reason == "no_anchor" else ""
     return _STOPS[reason] + what
 
@@ -96,13 +91,7 @@ def show_result(result: SearchResult, file: TextIO) -> None:
 
 
 def show_walk(walk: Walk, file: TextIO, *, reasons: bool = True) -> None:
-    """Write the table of a walk and what it found.
-
-    Args:
-        walk: The walk.
-        file: Where to write, such as standard output.
-        reasons: Whether to say how each chunk was chosen and how long that took.
-    """
+    """Write the table of a walk and what it found."""
     console = table_console(file)
     console.print(_headline(walk))
     _draw_steps(walk, file, reasons=reasons)
@@ -121,14 +110,7 @@ def show_walk(walk: Walk, file: TextIO, *, reasons: bool = True) -> None:
 def show_comparison(
     results: Sequence[TraverseResult], overlaps: Sequence[Overlap], file: TextIO
 ) -> None:
-    """Write one row an algorithm, what each found, and how much each two share.
-
-    Args:
-        results: What a comparison returned.
-        overlaps: The same in pairs, as `knowtrail.retrieval.traverse.overlaps` gives
-            them.
-        file: Where to write, such as standard output.
-    """
+    """Write one row an algorithm, what each found, and how much each two share."""
     from rich.text import Text
 
     console = table_console(file)
@@ -162,7 +144,6 @@ def show_comparison(
 
 
 def _headline(walk: Walk) -> Text:
-    """Return what happened in one sentence."""
     from rich.text import Text
 
     return Text(
@@ -180,17 +161,13 @@ def _shared_titles(chunks: Iterable[ChunkText]) -> set[str]:
 
 
 def _heading(hit: Hit) -> tuple[str, str, str | None, float | None]:
-    """Return what stands above a hit's sentences."""
     return hit.chunk.document_id, hit.chunk.title, hit.chunk.url, hit.rerank_score
 
 
 def _title(
     title: str, url: str | None, score: float | None = None, *, document: str = ""
 ) -> Text:
-    """Return the line above sentences: their document, what ranked it, its address.
-
-    The id of the document is told where another one has the same title.
-    """
+    """Return the line above sentences; with an id too, where titles are shared."""
     from rich.text import Text
 
     ranked = "" if score is None else f" [{score:.3f}]"
@@ -200,13 +177,6 @@ def _title(
 
 
 def _draw_steps(walk: Walk, file: TextIO, *, reasons: bool = False) -> None:
-    """Draw the steps of a walk, if there are any.
-
-    Args:
-        walk: The walk.
-        file: Where to write.
-        reasons: Whether to say how each chunk was chosen and how long that took.
-    """
     rows = [
         (
             step.index,
@@ -235,12 +205,6 @@ def _span(step: Step) -> str:
 
 
 def _sentences(found: Iterable[tuple[bool, FoundSentence]]) -> Table:
-    """Return sentences, one a row with its score.
-
-    Args:
-        found: Each sentence, and whether it filled the results up after the walk,
-            which a plus tells.
-    """
     from rich.table import Table
     from rich.text import Text
 

@@ -27,12 +27,7 @@ OPERATORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What a test looks at.
-
-    Attributes:
-        owner: Where the value stands.
-        name: Property name; `name` for themes and categories.
-    """
+    """What a test looks at; of themes and categories the `name`."""
 
     owner: Literal["document", "chunk", "theme", "category"]
     name: str
@@ -225,7 +220,6 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _ordered(low: Any, high: Any, *, equal: bool) -> bool:
-    """Return whether two values of one kind are in order."""
     if _kind(low) != _kind(high) or _kind(low) not in {"boolean", "number", "str"}:
         return False
     return bool(low <= high if equal else low < high)

@@ -87,15 +87,7 @@ class Filter:
     clause: Clause
 
     def cypher(self, chunk: str) -> tuple[str, dict[str, Any]]:
-        """Return the filter as a Cypher predicate with its parameters.
-
-        Args:
-            chunk: Variable that holds the chunk, such as `c`.
-
-        Returns:
-            The predicate, true, false or null, and the parameters it names
-            (`filter0`, `filter1` ...).
-        """
+        """Return the filter as a predicate, and its parameters `filter0` and so on."""
         params: dict[str, Any] = {}
         text = cypher_of(self.clause, chunk, params)
         if touches_document(self.clause):
@@ -106,10 +98,9 @@ class Filter:
     def start(self) -> tuple[str, str, dict[str, Any]]:
         """Return how to find what passes without looking at the rest.
 
-        Returns:
-            A pattern that finds chunks `c`, with their `document` where that is asked
-            for, by an index where there is one for a property; a predicate for both;
-            the parameters.
+        A pattern that finds chunks `c`, with their `document` where that is asked for,
+        by an index where there is one for a property; a predicate for both; the
+        parameters.
         """
         params: dict[str, Any] = {}
         predicate = cypher_of(self.clause, "c", params)
@@ -129,12 +120,9 @@ class Filter:
         return start, predicate, params
 
     def matches(self, chunk: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-        """Return whether a chunk passes.
+        """Return whether a chunk passes, by its properties and those of its document.
 
-        Args:
-            chunk: Properties of the chunk, by their names in the graph.
-            document: Properties of its document; `themes` and `categories` list the
-                names.
+        They have the names of the graph; `themes` and `categories` list names.
         """
         return holds(self.clause, chunk, document)
 
@@ -142,8 +130,7 @@ class Filter:
 def parse_filter(given: object) -> Filter | None:
     """Read a filter; None and an empty object mean no filter.
 
-    Raises:
-        FilterError: If it is no filter; the message names the place and what to write.
+    Raises `FilterError`, which names the place and what to write.
     """
     if given is None or given == {}:
         return None
@@ -155,13 +142,11 @@ def parse_filter(given: object) -> Filter | None:
 
 
 def _parse(given: object, *, depth: int) -> Clause:
-    """Read one object of a filter."""
     if not isinstance(given, dict) or not given:
-        msg = (
+        raise FilterError(
             f"{shown_value(given)} is no filter: write an object such as "
-            "{'language': 'en'}."
+            '{"language": "en"}.'
         )
-        raise FilterError(msg)
     if depth > _DEEPEST:
         msg = f"The filter is nested deeper than {_DEEPEST}: make it flatter."
         raise FilterError(msg)
@@ -182,7 +167,6 @@ def _parse(given: object, *, depth: int) -> Clause:
 
 
 def _parse_field(key: object, value: object) -> list[Clause]:
-    """Read the tests of one field."""
     if isinstance(key, str) and key.startswith("$"):
         near = difflib.get_close_matches(key, (*OPERATORS, "$and", "$or"), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
@@ -202,10 +186,8 @@ def _parse_field(key: object, value: object) -> list[Clause]:
 
 
 def _field(key: object) -> Field:
-    """Return the field of a name."""
     if not isinstance(key, str):
-        msg = f"{key!r} is no field name: write a string."
-        raise FilterError(msg)
+        raise FilterError(f"{key!r} is no field name: write a string.")
     if key == "theme":
         return Field(owner="theme", name="name")
     if key == "category":
@@ -215,11 +197,10 @@ def _field(key: object) -> Field:
         known = (*_FIELDS, "theme", "category")
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        msg = (
+        raise FilterError(
             f"Unknown field {key!r}: {hint}Use one of {', '.join(sorted(known))}, or "
             "document.NAME or chunk.NAME for a property of your own."
         )
-        raise FilterError(msg)
     if not _NAME.fullmatch(name) or name in _SECRET:
         msg = f"Field {key!r}: {name!r} is no property that can be filtered by."
         raise FilterError(msg)
@@ -232,26 +213,20 @@ def _field(key: object) -> Field:
 
 
 def _check(key: str, operator: object, operand: object) -> None:
-    """Check that an operator exists and its value is of the right kind.
-
-    Raises:
-        FilterError: If not.
-    """
+    """Refuse an operator that there is not, or a value of the wrong kind."""
     if operator not in OPERATORS:
         near = difflib.get_close_matches(str(operator)[:80], OPERATORS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        msg = (
+        raise FilterError(
             f"Unknown operator {shown_value(operator)} of field {key!r}: {hint}"
             f"The operators are {' '.join(OPERATORS)}."
         )
-        raise FilterError(msg)
     if operator in {"$in", "$nin", "$between"}:
         if not isinstance(operand, list) or not all(map(_is_scalar, operand)):
-            msg = (
+            raise FilterError(
                 f"{operator} of {key!r} has {shown_value(operand)}: give it a list of "
                 "values."
             )
-            raise FilterError(msg)
         if operator == "$between" and len(operand) != 2:
             shown = shown_value(operand)
             msg = f"$between of {key!r} has {shown}: give it [lowest, highest]."
@@ -261,15 +236,13 @@ def _check(key: str, operator: object, operand: object) -> None:
             msg = f"{operator} of {key!r} has {shown_value(operand)}: give it a string."
             raise FilterError(msg)
     elif not _is_scalar(operand):
-        msg = (
+        raise FilterError(
             f"{operator} of {key!r} has {shown_value(operand)}: give it a string, "
             "number or boolean, or use $in for several."
         )
-        raise FilterError(msg)
 
 
 def _is_scalar(value: object) -> bool:
-    """Return whether a value can be compared with a property."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, int) and not isinstance(value, bool):

@@ -68,17 +68,10 @@ def searching(
 ) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
     """Walk, and cut the walk into hits.
 
-    Args:
-        algorithm: How to walk.
-        query: The question's vector.
-        options: Budgets; `k` takes the place of the sentence budget.
-        k: Hits wanted: a walk that ends earlier is filled up from the anchor
-            ranking, with chunks that have a sentence not yet returned. None returns
-            the walk as it is.
-        granularity: Whether a hit is a chunk or a sentence.
-
-    Returns:
-        The trail and the hits, fewer than `k` only where the corpus has no more.
+    A walk that ends with less than `k`, which takes the place of the sentence budget,
+    is filled up from the anchor ranking, with chunks that have a sentence not yet
+    returned: there are fewer only where the corpus has no more. None returns the walk
+    as it is.
     """
     by_sentence = granularity == "sentence"
     if k is not None:
@@ -122,7 +115,6 @@ def searching(
 def _unseen(
     sentences: tuple[StoredSentence, ...], seen: set[str]
 ) -> list[StoredSentence]:
-    """Return the sentences that no hit has yet."""
     return [s for s in sentences if s.id not in seen]
 
 
@@ -142,7 +134,6 @@ def _walked(trail: Trail) -> Iterator[Hit]:
 
 
 def _cut(hit: Hit, *, by_sentence: bool) -> list[Hit]:
-    """Return a hit as it is, or one a sentence."""
     if not by_sentence:
         return [hit]
     return [replace(hit, sentences=(s,), score=s.score) for s in hit.sentences]

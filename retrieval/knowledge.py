@@ -21,15 +21,7 @@ BLOCKS = "extraction/blocks"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeBlock:
-    """What was extracted from a document of a walk.
-
-    Attributes:
-        document_id: The document.
-        title: Its title.
-        extraction_id: The extraction.
-        text: The block as SKN.
-        sentences: The sentences of the document that the walk found.
-    """
+    """What was extracted from a document as SKN, with what the walk found of it."""
 
     document_id: str
     title: str
@@ -76,17 +68,7 @@ def knowledge_blocks(
 def knowledge_request(
     walk: Walk, blocks: Sequence[KnowledgeBlock], *, tokens: int | None
 ) -> AnswerRequest | None:
-    """Ask for an answer from SKN blocks; None where there is none.
-
-    Args:
-        walk: What found the documents.
-        blocks: What was extracted from them.
-        tokens: Tokens that the prompt may have; None for no limit. Blocks that do not
-            fit are left out, and the note says so.
-
-    Raises:
-        InputError: If the question leaves no room for blocks.
-    """
+    """Ask for an answer from SKN blocks, as `numbered_prompt` does; None without."""
     if not blocks:
         return None
     texts = [f"{' '.join(b.title.split())}\n{b.text}" for b in blocks]

@@ -178,11 +178,10 @@ class KnowtrailRetriever(BaseRetriever):
         elif self.driver is not None or self.async_driver is not None:
             self.link = Link.over(self.driver, self.async_driver, self.database)
         else:
-            msg = (
+            raise SettingsError(
                 "The retriever has no database: give driver= or connection=, or use "
                 "KnowtrailRetriever.from_uri or from_env."
             )
-            raise SettingsError(msg)
         return self
 
     @classmethod
@@ -195,15 +194,7 @@ class KnowtrailRetriever(BaseRetriever):
         database: str = "neo4j",
         **fields: Any,
     ) -> Self:
-        """Return a retriever that connects by itself at its first use.
-
-        Args:
-            uri: Bolt or neo4j address.
-            username: Neo4j user.
-            password: Neo4j password.
-            database: Neo4j database.
-            **fields: Fields of the retriever, such as `corpus`.
-        """
+        """Return a retriever of these fields that connects at its first use."""
         settings = Settings(
             uri=uri, username=username, password=password, database=database
         )
@@ -211,13 +202,10 @@ class KnowtrailRetriever(BaseRetriever):
 
     @classmethod
     def from_env(cls, **fields: Any) -> Self:
-        """Return a retriever for the database that the environment names.
+        """Return a retriever of these fields for the environment's database.
 
         Reads `NEO4J_URI`, `NEO4J_USERNAME`, `NEO4J_PASSWORD`, `NEO4J_DATABASE` and
         `KNOWTRAIL_*`; without an address the managed local server is used.
-
-        Args:
-            **fields: Fields of the retriever, such as `corpus`.
         """
         settings = Settings.from_env()
         given = {"corpus": settings.corpus, "database": settings.database, **fields}
@@ -240,17 +228,12 @@ class KnowtrailRetriever(BaseRetriever):
         return super().__deepcopy__(memo)
 
     def __getstate__(self) -> dict[Any, Any]:
-        """Return what is pickled.
-
-        Raises:
-            SettingsError: If the retriever has a driver or connection of the caller.
-        """
+        """Return what is pickled; refuse a driver or connection of the caller's."""
         if self.link is None or self.link.settings is None:
-            msg = (
+            raise SettingsError(
                 "A retriever over a driver or connection of yours cannot be pickled: "
                 "make it with KnowtrailRetriever.from_uri or from_env."
             )
-            raise SettingsError(msg)
         return super().__getstate__()
 
     def __enter__(self) -> Self:
@@ -276,7 +259,6 @@ class KnowtrailRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
         **kwargs: Any,
     ) -> list[Document]:
-        """Walk and return the hits as Documents."""
         arguments = self._arguments(query, **kwargs)
         connection = self.open_connection()
         with listening(partial(child_run, run_manager.get_child())):
@@ -284,18 +266,13 @@ class KnowtrailRetriever(BaseRetriever):
         return _documents(result, connection.read(_GIVEN, **_asked(result)))
 
     def open_connection(self) -> Connection:
-        """Return the synchronous connection, opened if need be.
-
-        Raises:
-            SettingsError: If the retriever has none.
-        """
+        """Return the synchronous connection, opened if need be; refuse without one."""
         connection = None if self.link is None else self.link.connection()
         if connection is None:
-            msg = (
+            raise SettingsError(
                 "The retriever has only an asynchronous driver: call ainvoke, or "
                 "give driver= too."
             )
-            raise SettingsError(msg)
         return connection
 
     def batch(
@@ -369,17 +346,12 @@ class KnowtrailRetriever(BaseRetriever):
         vectors: Mapping[str, Sequence[float]] | None = None,
         **given: Any,
     ) -> dict[str, Any]:
-        """Return the arguments of a search: fields, and what this call gives.
-
-        Raises:
-            InputError: If a call gives something that is no field.
-        """
+        """Return the arguments of a search: fields, and what this call gives."""
         unknown = sorted(set(given) - set(_PER_CALL))
         if unknown:
-            msg = (
+            raise InputError(
                 f"Unknown argument {unknown[0]!r}: a call takes {', '.join(_PER_CALL)}."
             )
-            raise InputError(msg)
         own: dict[str, Any] = {name: getattr(self, name) for name in _PER_CALL}
         own |= {
             name: value
@@ -398,7 +370,6 @@ class KnowtrailRetriever(BaseRetriever):
         return self.model
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
-        """Return what tracing shows of this retriever."""
         params = LangSmithRetrieverParams(
             ls_retriever_name="knowtrail", ls_vector_store_provider="neo4j"
         )
@@ -450,7 +421,6 @@ def _documents(
 def _document(
     hit: Hit, result: SearchResult, stored: dict[str, Any] | None
 ) -> Document:
-    """Return a hit as a Document with JSON metadata."""
     chunk = hit.chunk
     first, last = hit.sentences[0], hit.sentences[-1]
     of_sentence = result.walk.parameters["granularity"] == "sentence"

@@ -113,7 +113,6 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
     def _ask(
         self, given: Any, run_manager: CallbackManagerForChainRun
     ) -> dict[str, Any]:
-        """Answer once."""
         with listening(partial(child_run, run_manager.get_child())):
             answer = ask(self.retriever.open_connection(), **self._arguments(given))
         return _told(answer)
@@ -134,7 +133,6 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
     def _pieces(
         self, given: Iterator[Any], run_manager: CallbackManagerForChainRun
     ) -> Iterator[dict[str, Any]]:
-        """Yield the pieces of one answer."""
         arguments = self._arguments(next(given))
         begun = False
         for piece in ask_stream(self.retriever.open_connection(), **arguments):
@@ -159,7 +157,6 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
                 begun = True
 
     def _arguments(self, given: Any) -> dict[str, Any]:
-        """Return the arguments of `ask`."""
         question, history = _read(given)
         own = self.retriever
         return {
@@ -176,11 +173,7 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
 
 
 def _read(given: Any) -> tuple[str, list[tuple[str, str]]]:
-    """Return question and history of an input.
-
-    Raises:
-        InputError: If it has no question.
-    """
+    """Return question and history of an input; refuse one without a question."""
     messages: Any = ()
     if isinstance(given, dict):
         question = given.get("question", given.get("input"))
@@ -208,7 +201,6 @@ def _part(piece: str | Answer, *, begun: bool) -> AddableDict:
 
 
 def _told(answer: Answer) -> dict[str, Any]:
-    """Return an answer as the output."""
     chunks = {s.id: step.chunk for step in answer.walk.steps for s in step.sentences}
     return {
         "question": answer.walk.question,

@@ -62,14 +62,10 @@ class KnowtrailVectorStore(VectorStore):
     ) -> None:
         """Name a corpus, which need not be there yet.
 
-        Args:
-            corpus: Its name.
-            embedder: The model of the corpus; None loads that of the settings.
-            connection: The database, which is left open; None connects by the
-                settings at the first use, until `close`.
-            settings: Where database, models and working files are; None reads the
-                environment.
-            options: How a new corpus is built; None: as by default, without themes.
+        Without an embedder that of the settings is loaded; without a connection, which
+        is left open, the store connects by the settings at the first use, until
+        `close`; settings are else those of the environment. A new corpus is built by
+        the options, or as by default without themes.
         """
         self.corpus = corpus
         self._settings = settings or Settings.from_env()
@@ -100,20 +96,10 @@ class KnowtrailVectorStore(VectorStore):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Ingest texts, replacing those of the same ids.
+        """Ingest texts, replacing those of the same ids; return the ids.
 
-        Args:
-            texts: What to store.
-            metadatas: One for each text.
-            ids: One for each text; None for a key of text and metadata.
-            **kwargs: Nothing else is taken.
-
-        Returns:
-            The ids.
-
-        Raises:
-            InputError: If lengths differ or there is an unknown argument, or if a text
-                cannot be stored; those before it are.
+        Without an id a text has a key of itself and its metadata. Raises `InputError`
+        if lengths differ, or if a text cannot be stored; those before it are.
         """
         if kwargs:
             raise InputError(f"Unknown argument {next(iter(kwargs))!r}: give ids.")
@@ -147,12 +133,7 @@ class KnowtrailVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
-        """Forget documents, with all that was derived from them.
-
-        Args:
-            ids: Their ids; unknown ones are passed over. None forgets all.
-            **kwargs: Nothing else is taken.
-        """
+        """Forget documents with all that was derived from them; None forgets all."""
         if kwargs:
             raise InputError(f"Unknown argument {next(iter(kwargs))!r}: give ids.")
         if not self._is_stored():
@@ -180,14 +161,7 @@ class KnowtrailVectorStore(VectorStore):
         filter: Any = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[Document]:
-        """Return the documents whose chunks are nearest to a question.
-
-        Args:
-            query: What is asked.
-            k: Documents wanted.
-            filter: What chunks must pass, see `knowtrail.retrieval.filters`.
-            **kwargs: Nothing else is taken.
-        """
+        """Return the `k` documents whose chunks, of those that pass, are nearest."""
         return [d for d, _ in self._found(query, None, k, filter, **kwargs)]
 
     def similarity_search_with_score(
@@ -224,13 +198,8 @@ class KnowtrailVectorStore(VectorStore):
     ) -> list[Document]:
         """Return documents that are near a question and unlike one another.
 
-        Args:
-            query: What is asked.
-            k: Documents wanted.
-            fetch_k: The nearest documents among which they are chosen.
-            lambda_mult: How much nearness counts, from 0 to 1.
-            filter: What chunks must pass.
-            **kwargs: Nothing else is taken.
+        They are chosen among the `fetch_k` nearest; `lambda_mult`, from 0 to 1, is how
+        much nearness counts.
         """
         return [
             document
@@ -267,15 +236,7 @@ class KnowtrailVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Return a store into whose corpus texts were ingested.
-
-        Args:
-            texts: What to store.
-            embedding: The model.
-            metadatas: One for each text.
-            ids: One for each text.
-            **kwargs: Arguments of the class, such as `corpus`.
-        """
+        """Return a store of the class's arguments into which texts were ingested."""
         store = cls(embedder=embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
@@ -285,14 +246,12 @@ class KnowtrailVectorStore(VectorStore):
         return lambda cosine: (1 + cosine) / 2
 
     def _connection(self) -> Connection:
-        """Return the database."""
         connection = self._link.connection()
         if connection is None:  # pragma: no cover - the link has one or settings
             raise TypeError
         return connection
 
     def _is_stored(self) -> bool:
-        """Return whether the corpus is there."""
         return known_corpus(self._connection(), self.corpus) is not None
 
     def _stored(self, ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -341,7 +300,6 @@ class KnowtrailVectorStore(VectorStore):
 def _nearest(
     query: Vector, documents: int
 ) -> Walking[tuple[list[RankedChunk], Mapping[str, Vector], Mapping[str, str]]]:
-    """Return the nearest chunk of each of the nearest documents."""
     ranking = Ranking(query, k=documents, documents=True)
     while True:
         yield from ranking.read()

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 class Link:
     """Connections that are opened when they are needed, and closed if opened here.
 
-    Drivers that a caller gives are used and never closed. A link that was given only
-    a synchronous driver has no asynchronous connection.
-
-    Attributes:
-        settings: Where the database is, for a link that connects by itself.
+    Drivers that a caller gives are used and never closed. A link that was given only a
+    synchronous driver has no asynchronous connection; one with settings connects by
+    itself.
     """
 
     def __init__(
@@ -75,13 +73,7 @@ class Link:
         )
 
     def connection(self) -> Connection | None:
-        """Return the synchronous connection; None where only an async one was given.
-
-        Raises:
-            SettingsError: If the address or password is missing.
-            CredentialsError: If user name or password are refused.
-            UnavailableError: If nothing answers.
-        """
+        """Return the synchronous connection; None where only an async one was given."""
         with self._lock:
             if self._connection is None and self.settings is not None:
                 pointed = self._server()

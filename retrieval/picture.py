@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.retrieval.algorithms.auto import Auto
 from knowtrail.retrieval.display import stop_text
 from knowtrail.retrieval.views.page import rendered
+from knowtrail.retrieval.views.palette import COLORS, FAINT, ink_on
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -22,26 +23,9 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
-_COLORS = (
-    ("#0072b2", "#fff"),
-    ("#e69f00", "#000"),
-    ("#009e73", "#fff"),
-    ("#cc79a7", "#000"),
-    ("#56b4e9", "#000"),
-    ("#d55e00", "#fff"),
-    ("#f0e442", "#000"),
-    ("#4a4a4a", "#fff"),
-)
-"""Okabe and Ito's colours, told apart by colour-blind people, with their inks."""
-_FAINT = "#9aa8b5"
-
 
 def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText]:
-    """Fetch text and title of the chunks that a walk considered.
-
-    Returns:
-        The chunks by id; those deleted meanwhile are missing.
-    """
+    """Fetch the chunks that a walk considered, by id, without those that are gone."""
     ids = sorted({c.id for step in walk.steps for c in _drawn(walk, step)})
     return {
         row["id"]: ChunkText(
@@ -62,24 +46,15 @@ def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText
 
 
 def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> str:
-    """Return a page that shows a walk.
-
-    Args:
-        walk: The walk.
-        neighbours: Texts of the considered chunks by id, see `considered_chunks`;
-            those that are missing are left out of the picture.
-
-    Returns:
-        The whole HTML text; encode it as UTF-8.
-    """
+    """Return a page that shows a walk, to be encoded as UTF-8."""
     data = _data(walk, neighbours or {})
-    return rendered("picture.html", folder="knowtrail.retrieval", walk=data)
+    return rendered("picture.html", walk=data)
 
 
 def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
     titles = {step.chunk.document_id: step.chunk.title for step in walk.steps}
     colors = {
-        document: _COLORS[place % len(_COLORS)] for place, document in enumerate(titles)
+        document: COLORS[place % len(COLORS)] for place, document in enumerate(titles)
     }
     steps = [_step(step, colors, neighbours, _drawn(walk, step)) for step in walk.steps]
     return {
@@ -90,9 +65,9 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
             f"{stop_text(walk.stop_reason, walk.parameters)}."
         ),
         "legend": _legend(walk),
-        "others": any(c["color"] == _FAINT for s in steps for c in s["considered"]),
+        "others": any(c["color"] == FAINT for s in steps for c in s["considered"]),
         "documents": [
-            {"title": title, "color": colors[document][0]}
+            {"title": title, "color": colors[document]}
             for document, title in titles.items()
         ],
         "steps": steps,
@@ -100,7 +75,6 @@ def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:
 
 
 def _legend(walk: Walk) -> str:
-    """Say what the lines between the steps are."""
     if not walk.hops:
         return "rank, from left to right"
     jumps = "; a hop to another document is dashed" if len(walk.documents) > 1 else ""
@@ -111,12 +85,12 @@ def _legend(walk: Walk) -> str:
 
 def _step(
     step: Step,
-    colors: Mapping[str, tuple[str, str]],
+    colors: Mapping[str, str],
     neighbours: Mapping[str, ChunkText],
     considered: Sequence[RankedChunk],
 ) -> dict[str, Any]:
     chunk = step.chunk
-    color, ink = colors[chunk.document_id]
+    color = colors[chunk.document_id]
     return {
         "id": chunk.id,
         "index": step.index,
@@ -127,7 +101,7 @@ def _step(
         "place": f"sentences {chunk.first_sentence}-{chunk.last_sentence}",
         "score": step.score,
         "color": color,
-        "ink": ink,
+        "ink": ink_on(color),
         "sentences": [{"text": s.text, "score": s.score} for s in step.sentences],
         "considered": [
             _considered(ranked, neighbours[ranked.id], colors)
@@ -143,12 +117,12 @@ def _drawn(walk: Walk, step: Step) -> Sequence[RankedChunk]:
 
 
 def _considered(
-    ranked: RankedChunk, chunk: ChunkText, colors: Mapping[str, tuple[str, str]]
+    ranked: RankedChunk, chunk: ChunkText, colors: Mapping[str, str]
 ) -> dict[str, Any]:
     return {
         "id": ranked.id,
         "score": ranked.score,
         "title": chunk.title,
         "text": chunk.text,
-        "color": colors.get(chunk.document_id, (_FAINT, ""))[0],
+        "color": colors.get(chunk.document_id, FAINT),
     }

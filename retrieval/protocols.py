@@ -25,32 +25,6 @@ from knowtrail.retrieval.projection import Projection
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import ChunkText, Trail
 
-__all__ = [
-    "Algorithm",
-    "AnchorRequest",
-    "AsyncGraphReader",
-    "Candidates",
-    "ElapsedRequest",
-    "ExpandRequest",
-    "GraphReader",
-    "HomesRequest",
-    "ModelReply",
-    "ModelRequest",
-    "Nearest",
-    "Projection",
-    "ProjectionRequest",
-    "Request",
-    "Response",
-    "StoredSentence",
-    "TermsFound",
-    "TermsRequest",
-    "Vector",
-    "Visit",
-    "WalkOptions",
-    "Walking",
-    "anchor_hits",
-]
-
 Vector: TypeAlias = npt.NDArray[np.float64]
 """A vector of shape (dimensions,), or a matrix of shape (n, dimensions)."""
 
@@ -92,21 +66,16 @@ class WalkOptions:
     question: str = ""
 
     def __post_init__(self) -> None:
-        """Check the ranges.
-
-        Raises:
-            InputError: If a value is no whole number or out of range.
-        """
+        """Refuse what is no whole number or out of range."""
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if value is None and name in {"max_sentences", "max_chunks"}:
                 continue
             whole = isinstance(value, int) and not isinstance(value, bool)
             if not whole or not least <= value <= most:
-                msg = (
+                raise InputError(
                     f"{name} is {value!r}: give a whole number from {least} to {most}."
                 )
-                raise InputError(msg)
 
 
 _RANGES = {name: (budget.least, budget.most) for name, budget in BUDGETS.items()} | {
@@ -153,13 +122,9 @@ class StoredSentence:
 class Visit:
     """A chunk, opened: its text, its sentences and where one can go from it.
 
-    Attributes:
-        chunk: Text and place of the chunk.
-        sentences: Its sentences in document order.
-        neighbours: Chunks at the end of its outgoing SIMILAR_TO edges, those of its
-            own document first, each group by rank.
-        vector: Its own vector where it was opened without its neighbours; with them
-            the walk has it from the candidates it chose among.
+    Sentences are in document order. Neighbours are at the end of its outgoing
+    SIMILAR_TO edges, those of its own document first, each group by rank. Its own
+    vector is here only where it was opened without them.
     """
 
     chunk: ChunkText
@@ -224,13 +189,8 @@ class Nearest:
     """Terms that more chunks name than can be opened, and which of these to open.
 
     Of each term, the `SAMPLE` members with the least ids (which are hashes, so that
-    this is a sample that is always the same) are compared with the question, and the
-    nearest are members, ties by id.
-
-    Attributes:
-        names: The terms.
-        vector: The question's vector.
-        most: Members of each.
+    this is a sample that is always the same) are compared with the question's vector,
+    and `most`, the nearest, are members, ties by id.
     """
 
     names: tuple[str, ...]
@@ -246,15 +206,10 @@ SAMPLE = 5_000
 class TermsRequest:
     """Ask which terms chunks name, and which chunks name terms, in one round trip.
 
-    The answer is a `TermsFound`. Terms that no chunk is linked to are none here.
-
-    Attributes:
-        chunk_ids: Chunks whose terms are wanted.
-        names: Words that may be terms, as `knowtrail.ingest.names.name_key` writes
-            them.
-        members: Whether the chunks that name these terms are wanted too, with all
-            their terms; the filter applies to them.
-        nearest: With `members`, further terms of which only some members are wanted.
+    The answer is a `TermsFound`. Names are words that may be terms, as
+    `knowtrail.ingest.names.name_key` writes them; terms that no chunk is linked to are
+    none. With `members`, the chunks that name these are wanted too, with all their
+    terms, as far as they pass the filter; and some of those of the `nearest`.
     """
 
     chunk_ids: tuple[str, ...] = ()
@@ -265,30 +220,22 @@ class TermsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TermsFound:
-    """Terms of chunks, and chunks of terms.
+    """Terms of chunks, and chunks of terms, of a corpus with so many chunks.
 
-    Attributes:
-        chunks: How many chunks the corpus has.
-        counts: Name of each term that was found -> how many chunks name it.
-        named: Chunk id -> names of the terms of that chunk, in any order.
-        texts: Chunk id -> its text, of the same chunks.
+    `counts` tells how many chunks name each term that was found; by chunk id there are
+    the names of its terms, in any order, its text and the title of its document.
     """
 
     chunks: int
     counts: Mapping[str, int]
     named: Mapping[str, tuple[str, ...]]
     texts: Mapping[str, str]
+    titles: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """Ask a language model; the answer is a `ModelReply`.
-
-    Attributes:
-        prompt: What is asked.
-        schema: JSON schema that the answer should have.
-        seconds: Time limit.
-    """
+    """Ask a language model for JSON of a schema, in time: a `ModelReply`."""
 
     prompt: str
     schema: Mapping[str, Any]
@@ -358,45 +305,42 @@ class GraphReader(Protocol):
 
 
 class AsyncGraphReader(Protocol):
-    """The asynchronous twin of `GraphReader`."""
+    """Where chunks come from, asynchronously; else as `GraphReader`."""
 
-    async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
-    ) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
+    async def aanswer(self, request: Request) -> Response:
+        """Return what a reader answers, to any but a model's request or a clock's."""
         ...
 
-    async def aexpand(
-        self, chunk_ids: Sequence[str], *, neighbours: bool = True
-    ) -> Mapping[str, Visit]:
-        """Return chunks with their sentences and, if wanted, their neighbours."""
-        ...
 
-    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
-        """Return for each sentence the first chunk that holds it."""
-        ...
+def answered(reader: GraphReader, request: Request) -> Response:
+    """Return what a reader answers to a request; see `AsyncGraphReader`.
 
-    async def aprojection(self, query: Vector | None = None) -> Projection:
-        """Return the main axes of the corpus, or those fitted to a question."""
-        ...
-
-    async def aterms(
-        self,
-        chunk_ids: Sequence[str],
-        names: Sequence[str],
-        *,
-        members: bool = False,
-        nearest: Nearest | None = None,
-    ) -> TermsFound:
-        """Return the terms of chunks, those of some names, and who names them."""
-        ...
+    Words and the nearest of broad terms are passed on only where there are some: not
+    every reader knows them.
+    """
+    if isinstance(request, ExpandRequest):
+        return reader.expand(request.chunk_ids, neighbours=request.neighbours)
+    more: dict[str, Any] = {}
+    if isinstance(request, AnchorRequest):
+        more = {"words": request.words} if request.words else {}
+        more["documents"] = request.documents
+        return reader.anchors(request.vector, request.k, **more)
+    if isinstance(request, HomesRequest):
+        return reader.homes(request.sentence_ids)
+    if isinstance(request, ProjectionRequest):
+        return reader.projection(request.query)
+    if isinstance(request, TermsRequest):
+        more = {} if request.nearest is None else {"nearest": request.nearest}
+        more["members"] = request.members
+        return reader.terms(request.chunk_ids, request.names, **more)
+    raise TypeError(request)
 
 
 class Algorithm(Protocol):
     """A way of walking: pure, deterministic, ties broken by chunk id.
 
     One that asks a language model says so by an attribute `asks_model`, and one that
-    asks for words, which snapshots have no index of, by `needs_words`.
+    asks for common words, for which snapshots are too slow, by `needs_words`.
     """
 
     name: ClassVar[str]

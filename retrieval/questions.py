@@ -25,6 +25,7 @@ from knowtrail.retrieval.walk import Walk
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.filters import Filter
@@ -48,6 +49,13 @@ class WalkSettings(TypedDict, total=False):
     """What can be asked of every walk; the defaults are those of `check_question`.
 
     Attributes:
+        embedder: The model that the corpus was embedded with; None loads the one
+            of the settings, or else the one that the corpus names, once a process.
+        corpus: Name of the corpus; may be left out where there is only one.
+        algorithm: Name of the algorithm, or one of your own (an `Algorithm`).
+        model: The language model of `llm_guided_traversal`; None loads that of the
+            settings.
+        settings: Where embedder, language model and snapshots are found.
         max_sentences: Sentences wanted.
         max_hops: Edges that may be followed.
         anchors: Chunks to start from, spread over documents.
@@ -58,6 +66,11 @@ class WalkSettings(TypedDict, total=False):
         reader: Where to read, see `ReaderName`.
     """
 
+    embedder: Embedder | None
+    corpus: str | None
+    algorithm: str | Algorithm
+    model: LanguageModel | None
+    settings: Settings | None
     max_sentences: int
     max_hops: int
     anchors: int
@@ -72,16 +85,7 @@ class WalkSettings(TypedDict, total=False):
 class Task:
     """A checked question, ready to be walked for.
 
-    Attributes:
-        question: What is asked.
-        algorithm: How to walk.
-        options: Budgets and the other numbers of the walk.
-        k: Hits wanted; None takes the walk as it is.
-        filter: What chunks must pass.
-        given_filter: The same as it was given.
-        granularity: Whether a hit is a chunk or a sentence.
-        preset: Whose rules hold; None for those of the description.
-        reader: Where to read.
+    `k` hits are wanted; None takes the walk as it is.
     """
 
     question: str
@@ -103,12 +107,7 @@ class Task:
     ) -> LanguageModel | None:
         """Return the model that the walk asks, None where it asks none.
 
-        Args:
-            given: The caller's model, which is taken where there is one.
-            settings: Which model to load otherwise.
-
-        Raises:
-            MissingExtraError: If the packages for language models are missing.
+        The caller's is taken where there is one, or else that of the settings.
         """
         if not getattr(self.algorithm, "asks_model", False):
             return None
@@ -121,14 +120,7 @@ class Task:
     def walk(
         self, corpus: str, trail: Trail, seconds: float, **used: str | int | None
     ) -> Walk:
-        """Return a trail with what it was made from.
-
-        Args:
-            corpus: Name of the corpus.
-            trail: What the algorithm returned.
-            seconds: How long the walk took.
-            **used: What else was in force, such as the reader and the model's name.
-        """
+        """Return a trail with what it was made from, and what else was in force."""
         options = self.options
         return Walk(
             algorithm=self.algorithm.name,
@@ -181,8 +173,7 @@ def check_question(
     _check_names(granularity, preset, reader)
     if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
         may = f"give a whole number from 1 to {LARGEST_K}, or leave it out"
-        msg = f"k is {_shown(k)}: {may}."
-        raise InputError(msg)
+        raise InputError(f"k is {_shown(k)}: {may}.")
     options = WalkOptions(
         max_sentences=max_sentences,
         max_hops=max_hops,
@@ -211,7 +202,7 @@ def check_question(
     )
 
 
-def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
+def refused(algorithm: str, /, **asked: Unpack[WalkSettings]) -> str:
     """Return why an algorithm has no use for some settings; empty where it has."""
     if algorithm not in ORDERED:
         return ""
@@ -222,8 +213,8 @@ def refused(algorithm: str, **asked: Unpack[WalkSettings]) -> str:
         )
     if asked.get("reader") == "snapshot" and needs_words(ALGORITHMS[algorithm]):
         return (
-            f"Algorithm {algorithm!r} looks for words, which snapshots have no index "
-            "of: use the reader 'cypher' or 'auto'."
+            f"Algorithm {algorithm!r} looks for words that are common, too, for which "
+            "snapshots are too slow: use the reader 'cypher' or 'auto'."
         )
     usual = {name: BUDGETS[name].default for name in ("anchors", "lookahead")}
     if other := [f"{n}={asked[n]}" for n, v in usual.items() if asked.get(n, v) != v]:  # type: ignore[literal-required]
@@ -241,37 +232,25 @@ def needs_words(algorithm: Algorithm) -> bool:
 
 
 def _check_names(granularity: object, preset: object, reader: object) -> None:
-    """Refuse a name that is none of those there are.
-
-    Raises:
-        InputError: If one is not.
-    """
     if granularity not in _GRANULARITIES:
         msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
         raise InputError(msg)
     if preset not in (None, *get_args(Preset)):
-        msg = f"preset is {_shown(preset)}: use 'published', or none."
-        raise InputError(msg)
+        raise InputError(f"preset is {_shown(preset)}: use 'published', or none.")
     if reader not in get_args(ReaderName):
         msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
         raise InputError(msg)
 
 
 def _check_text(question: object) -> None:
-    """Refuse a question that nobody can answer or that cannot be sent.
-
-    Raises:
-        InputError: If it is empty, too long, or no valid text.
-    """
+    """Refuse a question that is empty, too long or no valid text."""
     if not isinstance(question, str) or not question.strip():
-        msg = f"The question is {_shown(question)}: ask something."
-        raise InputError(msg)
+        raise InputError(f"The question is {_shown(question)}: ask something.")
     if len(question) > LONGEST_QUESTION:
-        msg = (
+        raise InputError(
             f"The question has {len(question)} characters: shorten it to "
             f"{LONGEST_QUESTION}."
         )
-        raise InputError(msg)
     try:
         question.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -280,7 +259,6 @@ def _check_text(question: object) -> None:
 
 
 def _is_whole(value: object) -> bool:
-    """Return whether a value is a whole number, and no boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

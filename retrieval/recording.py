@@ -40,15 +40,10 @@ _STATEMENT = "retrieval/record_walk"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recording:
-    """A walk that is to be stored.
+    """A walk that is to be stored, with its question's vector and when it ended.
 
-    Attributes:
-        walk: The walk.
-        query: The vector of its question.
-        corpus_version: The version of the corpus that was walked.
-        created: When the walk ended; with its content it makes the id.
-        ranking: The chunks considered as anchors.
-        trace: Whether the chunks that were considered are stored too.
+    `ranking` are the chunks considered as anchors; with `trace` these and all that were
+    considered are stored too.
     """
 
     walk: Walk
@@ -109,7 +104,6 @@ class Recording:
         }
 
     def _step(self, step: Step, places: _Places) -> dict[str, Any]:
-        """Return a step with what it visited, as it was."""
         chunk = step.chunk
         return {
             "chunk": places.chunk(chunk.id),
@@ -148,11 +142,9 @@ class _Places:
         self.sentences: dict[str, int] = {}
 
     def chunk(self, chunk_id: str) -> int:
-        """Return the place of a chunk."""
         return self.chunks.setdefault(chunk_id, len(self.chunks))
 
     def sentence(self, sentence_id: str) -> int:
-        """Return the place of a sentence."""
         return self.sentences.setdefault(sentence_id, len(self.sentences))
 
 
@@ -202,10 +194,8 @@ def record(connection: Connection, recording: Recording) -> tuple[str | None, st
     """Store a walk, whole or not at all; storing it twice changes nothing.
 
     An older schema is brought up to date before. A failure is told and not raised,
-    since the walk itself is done.
-
-    Returns:
-        The id of the traversal and an empty text, or None and why it is not stored.
+    since the walk itself is done: the id of the traversal and an empty text come back,
+    or None and why it is not stored.
     """
     try:
         if schema_version(connection) < SCHEMA_VERSION:
@@ -238,12 +228,10 @@ async def _migrate(connection: AsyncConnection, found: int) -> None:
 
 
 def _failed(error: DatabaseError) -> str:
-    """Say that the database refused the walk."""
     return f"The walk was not recorded: {error}"
 
 
 def _vanished(walk: Walk) -> str:
-    """Say that the walk's ground has gone."""
     return (
         f"The walk was not recorded: corpus {walk.corpus!r} changed meanwhile, and a "
         "chunk of the walk is gone. Ask again."

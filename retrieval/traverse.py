@@ -11,10 +11,10 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
-from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, DETERMINISTIC
+from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.corpora import aground, ground
 from knowtrail.retrieval.driving import arun, run, walk_span
 from knowtrail.retrieval.questions import (
@@ -28,10 +28,9 @@ from knowtrail.retrieval.recording import Recording, arecord, record
 from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
@@ -60,14 +59,7 @@ class TraverseResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """How much two algorithms found alike.
-
-    Attributes:
-        left: Name of the one algorithm.
-        right: Name of the other.
-        shared: Sentences that both found.
-        either: Sentences that at least one found.
-    """
+    """How many sentences two algorithms both found, of those that either found."""
 
     left: str
     right: str
@@ -80,34 +72,27 @@ class Overlap:
         return self.shared / self.either if self.either else 0.0
 
 
+class TraverseSettings(WalkSettings, total=False):
+    """What can be asked of a walk that is recorded.
+
+    Attributes:
+        record: Whether the walk is stored as Traversal and Steps, as by default.
+        trace: Whether every chunk that was considered is stored too.
+    """
+
+    record: bool
+    trace: bool
+
+
 def traverse(
-    connection: Connection,
-    question: str,
-    *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    record: bool = True,
-    trace: bool = False,
-    model: LanguageModel | None = None,
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    connection: Connection, question: str, **asked: Unpack[TraverseSettings]
 ) -> TraverseResult:
     """Walk for a question and record the walk.
 
     Args:
         connection: The database; it is left open.
         question: At most 10,000 characters.
-        embedder: The model that the corpus was embedded with; None loads the one
-            of the settings, or else the one that the corpus names, once a process.
-        corpus: Name of the corpus; may be left out where there is only one.
-        algorithm: Name of the algorithm, or one of your own (an `Algorithm`).
-        record: Whether the walk is stored as Traversal and Steps.
-        trace: Whether every chunk that was considered is stored too.
-        model: The language model of `llm_guided_traversal`; None loads that of the
-            settings.
-        settings: Where embedder, language model and snapshots are found.
-        **asked: Budgets, filter and the rest, see `WalkSettings`.
+        **asked: Corpus, algorithm, budgets and the rest, see `TraverseSettings`.
 
     Returns:
         The walk, with the id that it is recorded under.
@@ -118,45 +103,26 @@ def traverse(
         ModelError: If the language model does not answer.
         DatabaseError: If the database fails during the walk.
     """
-    task = check_question(question, algorithm=algorithm, **asked)
-    start = ground(connection, embedder, question, corpus=corpus, settings=settings)
-    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    walker, place, walk = _parted(asked)
+    task = check_question(question, **walk)
+    start = ground(connection, question=question, **place)
     return walker.walk(connection, start, task)
 
 
 async def atraverse(
-    connection: AsyncConnection,
-    question: str,
-    *,
-    embedder: Embedder | None = None,
-    corpus: str | None = None,
-    algorithm: str | Algorithm = DEFAULT_ALGORITHM,
-    record: bool = True,
-    trace: bool = False,
-    model: LanguageModel | None = None,
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    connection: AsyncConnection, question: str, **asked: Unpack[TraverseSettings]
 ) -> TraverseResult:
     """Do as `traverse` does, without blocking; see there."""
-    task = check_question(question, algorithm=algorithm, **asked)
-    start = await aground(
-        connection, embedder, question, corpus=corpus, settings=settings
-    )
-    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    walker, place, walk = _parted(asked)
+    task = check_question(question, **walk)
+    start = await aground(connection, question=question, **place)
     return await walker.awalk(connection, start, task)
 
 
 def walked(
     connection: Connection, start: Ground, task: Task, *, settings: Settings | None
 ) -> Walk:
-    """Walk for a question that is embedded already; nothing is recorded.
-
-    Args:
-        connection: The database.
-        start: The corpus and the question's vector.
-        task: How to walk.
-        settings: Where language model and snapshots are found.
-    """
+    """Walk for a question that is embedded already; nothing is recorded."""
     walker = _Walker(record=False, trace=False, model=None, settings=settings)
     return walker.walk(connection, start, task).walk
 
@@ -165,15 +131,9 @@ def compare(
     connection: Connection,
     question: str,
     *,
-    embedder: Embedder | None = None,
     algorithms: Sequence[str | Algorithm] | None = None,
-    corpus: str | None = None,
-    record: bool = True,
-    trace: bool = False,
     time_limit: float | None = None,
-    model: LanguageModel | None = None,
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[TraverseSettings],
 ) -> tuple[TraverseResult, ...]:
     """Walk for one question with several algorithms, and record each walk.
 
@@ -183,18 +143,12 @@ def compare(
     Args:
         connection: The database; it is left open.
         question: What is asked.
-        embedder: As for `traverse`.
         algorithms: Names of the algorithms; None takes all that need no language
             model, and with `model` all.
-        corpus: As for `traverse`, and so are the rest.
-        record: Whether the walks are stored.
-        trace: Whether every chunk that was considered is stored too.
         time_limit: Seconds after which no further algorithm is begun; `acompare` also
             ends the one that walks. Those that are left out say so in `error`, with
             the stop reason `time_limit`. None for no limit.
-        model: The language model of `llm_guided_traversal`.
-        settings: Where embedder, language model and snapshots are found.
-        **asked: Budgets, filter and the rest, for every algorithm.
+        **asked: Corpus, budgets and the rest, for every algorithm.
 
     Returns:
         One result an algorithm, in their order.
@@ -203,9 +157,9 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
-    tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
-    start = ground(connection, embedder, question, corpus=corpus, settings=settings)
-    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    walker, place, walk = _parted(asked)
+    tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
+    start = ground(connection, question=question, **place)
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     results = []
     for task in tasks:
@@ -223,22 +177,14 @@ async def acompare(
     connection: AsyncConnection,
     question: str,
     *,
-    embedder: Embedder | None = None,
     algorithms: Sequence[str | Algorithm] | None = None,
-    corpus: str | None = None,
-    record: bool = True,
-    trace: bool = False,
     time_limit: float | None = None,
-    model: LanguageModel | None = None,
-    settings: Settings | None = None,
-    **asked: Unpack[WalkSettings],
+    **asked: Unpack[TraverseSettings],
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
-    tasks = _tasks(question, compared_algorithms(algorithms, model, asked), asked)
-    start = await aground(
-        connection, embedder, question, corpus=corpus, settings=settings
-    )
-    walker = _Walker(record=record, trace=trace, model=model, settings=settings)
+    walker, place, walk = _parted(asked)
+    tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
+    start = await aground(connection, question=question, **place)
     loop = asyncio.get_running_loop()
     end = None if time_limit is None else loop.time() + time_limit
     results = []
@@ -259,27 +205,19 @@ async def acompare(
 def compared_algorithms(
     names: Sequence[str | Algorithm] | None,
     model: object = None,
-    asked: WalkSettings | None = None,
+    asked: Mapping[str, Any] | None = None,
 ) -> tuple[str | Algorithm, ...]:
-    """Return the algorithms that a comparison walks with.
+    """Return the algorithms that a comparison walks with, none of them twice.
 
-    Args:
-        names: Those that were asked for; None for all, without the one that needs a
-            language model unless there is one.
-        model: The language model, if any.
-        asked: Settings of the walks; where `auto` has no use for them, and no names
-            are given, it is left out.
-
-    Raises:
-        InputError: If none is named, or one twice.
+    None takes all, without the one that needs a language model unless there is one, and
+    without `auto` where it has no use for the settings.
     """
     if names is None:
         every = DETERMINISTIC if model is None else tuple(ALGORITHMS)
         return tuple(name for name in every if not refused(name, **(asked or {})))
     if not names or len(set(names)) < len(names):
         shown = ", ".join(map(str, names))[:200] or "none"
-        msg = f"The algorithms are {shown!r}: name each once."
-        raise InputError(msg)
+        raise InputError(f"The algorithms are {shown!r}: name each once.")
     return tuple(names)
 
 
@@ -297,9 +235,8 @@ def overlaps(results: Sequence[TraverseResult]) -> tuple[Overlap, ...]:
 
 
 def _tasks(
-    question: str, names: Sequence[str | Algorithm], asked: WalkSettings
+    question: str, names: Sequence[str | Algorithm], asked: dict[str, Any]
 ) -> tuple[Task, ...]:
-    """Check a question for several algorithms."""
     return tuple(check_question(question, algorithm=name, **asked) for name in names)
 
 
@@ -313,11 +250,7 @@ def _left_out(task: Task, start: Ground, seconds: float | None) -> TraverseResul
 
 
 def _failed(task: Task, start: Ground, error: KnowtrailError) -> TraverseResult:
-    """Return the result of an algorithm that failed.
-
-    Raises:
-        DatabaseError: If it was the database: it would fail for the others too.
-    """
+    """Return the result of an algorithm that failed; raise what would fail for all."""
     if isinstance(error, DatabaseError):
         raise error
     trail = Trail(steps=(), stop_reason="failed")
@@ -336,7 +269,6 @@ class _Walker:
     settings: Settings | None
 
     def walk(self, connection: Connection, start: Ground, task: Task) -> TraverseResult:
-        """Walk once, and record the walk."""
         opened = open_reader(connection, start.corpus, task, settings=self.settings)
         model = task.language_model(self.model, self.settings)
         begin = time.perf_counter()
@@ -352,7 +284,6 @@ class _Walker:
     async def awalk(
         self, connection: AsyncConnection, start: Ground, task: Task
     ) -> TraverseResult:
-        """Do as `walk` does, without blocking."""
         opened = await open_areader(
             connection, start.corpus, task, settings=self.settings
         )
@@ -368,7 +299,6 @@ class _Walker:
         return _recorded(walk, trail, *stored)
 
     def _recording(self, start: Ground, walk: Walk, trail: Trail) -> Recording:
-        """Return a walk as it is to be stored."""
         return Recording(
             walk=walk,
             query=start.query,
@@ -378,10 +308,25 @@ class _Walker:
         )
 
 
+def _parted(
+    asked: TraverseSettings,
+) -> tuple[_Walker, dict[str, Any], dict[str, Any]]:
+    """Return what walks, and what `ground` and `check_question` take, by name."""
+    rest: dict[str, Any] = {"settings": None, "model": None, **asked}
+    settings = rest.pop("settings")
+    walker = _Walker(
+        record=rest.pop("record", True),
+        trace=rest.pop("trace", False),
+        model=rest.pop("model"),
+        settings=settings,
+    )
+    place = {name: rest.pop(name, None) for name in ("embedder", "corpus")}
+    return walker, place | {"settings": settings}, rest
+
+
 def _recorded(
     walk: Walk, trail: Trail, traversal: str | None, warning: str
 ) -> TraverseResult:
-    """Return a walk with what became of its recording."""
     return TraverseResult(
         walk=walk, traversal_id=traversal, warning=warning, ranking=trail.ranking
     )
@@ -396,6 +341,5 @@ def _walk(
     reader: str,
     model: LanguageModel | None,
 ) -> Walk:
-    """Return a trail with what it was made from."""
     name = None if model is None else model.name
     return task.walk(start.corpus.name, trail, seconds, reader=reader, model=name)

@@ -52,21 +52,7 @@ ended before one was used up, with `anchors_exhausted`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkText:
-    """What a person needs to know about a chunk: its text and where it stands.
-
-    Attributes:
-        id: Stable id of the chunk.
-        text: The window's text.
-        index: Position of the window within its document.
-        first_sentence: Index of its first sentence within the document.
-        last_sentence: Index of its last sentence, inclusive.
-        start_char: Where the window starts in the document's text.
-        end_char: Where it ends, exclusive.
-        document_id: Id of the document.
-        title: Title of the document.
-        url: Address of the document, if it has one.
-        source: File or service the document came from.
-    """
+    """A chunk: its text, and where it stands in the text of its document."""
 
     id: str
     text: str
@@ -83,16 +69,7 @@ class ChunkText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that a walk found.
-
-    Attributes:
-        id: Stable id of the sentence.
-        text: The sentence.
-        index: Its position within the document.
-        start_char: Where it starts in the document's text.
-        end_char: Where it ends, exclusive.
-        score: Cosine of its vector and the question's.
-    """
+    """A sentence that a walk found; its score is the cosine to the question."""
 
     id: str
     text: str
@@ -112,15 +89,12 @@ class RankedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One visited chunk.
+    """One visited chunk; its score is the cosine to the question.
 
     Attributes:
-        index: Number of the step, from 0.
         hop: Edges followed from the anchor to this chunk; 0 for every step of an
             algorithm that follows none. A walk from several anchors has a step with 0
             for each, and every other step follows an edge from the one before it.
-        chunk: The chunk.
-        score: Cosine of the chunk's vector and the question's.
         sentences: Its sentences that no earlier step had, in document order, cut to
             the sentence budget.
         considered: The chunks that the walk could go to from here, nearest to the
@@ -147,8 +121,6 @@ class Trail:
     """What an algorithm returns: its steps and why it ended.
 
     Attributes:
-        steps: The visited chunks in order.
-        stop_reason: Why the walk ended.
         ranking: The anchor ranking, best first, as far as it was read.
         counts: What else is known of the walk: calls of a model, answers that were
             not valid, tokens, the variance that a projection explains.
@@ -167,16 +139,8 @@ class Trail:
 class Walk:
     """A trail together with the question that it answers.
 
-    Attributes:
-        algorithm: Name of the algorithm.
-        question: The question as it was asked.
-        corpus: Name of the corpus.
-        steps: The visited chunks in order.
-        stop_reason: Why the walk ended.
-        milliseconds: Time of the walk with its reads, without embedding.
-        parameters: Budgets and limits that were in force.
-        counts: As those of the trail.
-        score: As that of the trail.
+    The time is that of the walk with its reads, without embedding; the parameters are
+    the budgets and limits that were in force.
     """
 
     algorithm: str
@@ -231,7 +195,6 @@ class Walk:
 
 
 def _step_dict(step: Step) -> dict[str, Any]:
-    """Return a step as JSON values."""
     chunk = step.chunk
     return {
         "step": step.index,

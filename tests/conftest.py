@@ -59,8 +59,10 @@ class Servers:
         home = self._folders.mktemp(f"home-{line}")
         if uri := os.environ.get("NEO4J_TEST_URI"):
             return Settings.from_env(uri=uri, home=home)
-        plan_once(home)
-        with short_lived(line):
+        with ExitStack() as start:
+            if not tiers.amount(0, 1):  # with all tests it lives long, as users have it
+                plan_once(home)
+                start.enter_context(short_lived(line))
             lease = join_server(home, version=line)
         info = self._leases.enter_context(lease).info
         return Settings.from_env(env={}, home=home).with_server(
@@ -68,18 +70,28 @@ class Servers:
         )
 
 
+def _everything(config: pytest.Config) -> bool:
+    """Return whether the second tier, or the rest of it, is asked for."""
+    return bool(config.getoption(tiers.ALL) or config.getoption(tiers.REST))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the second tier."""
+    """Offer the second tier, and what of it the first has not."""
     parser.addoption(
         tiers.ALL,
         action="store_true",
         help="run everything, also what is marked `thorough`: it takes much longer",
     )
+    parser.addoption(
+        tiers.REST,
+        action="store_true",
+        help=f"run {tiers.ALL} without what the first tier runs just the same",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the tier before test modules say how much they try."""
-    tiers.choose(config.getoption(tiers.ALL))
+    tiers.choose(_everything(config))
     # Under CI the same examples every time; elsewhere new ones, which find new defects.
     hypothesis.settings.register_profile(
         "tier",
@@ -94,13 +106,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leave out what is marked `thorough`, unless everything is asked for."""
-    if config.getoption(tiers.ALL):
+    """Leave out what is marked `thorough`, or else what the first tier has."""
+    if config.getoption(tiers.REST):
+        left_out = [item for item in items if tiers.same_in_both(item, LINES[0])]
+    elif not config.getoption(tiers.ALL):
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+    else:
         return
-    thorough = [item for item in items if item.get_closest_marker("thorough")]
-    if thorough:
-        config.hook.pytest_deselected(items=thorough)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=left_out)
+    out = set(left_out)
+    items[:] = [item for item in items if item not in out]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -125,7 +140,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if (
         one is None
         and "neo4j_line" in metafunc.fixturenames
-        and metafunc.config.getoption(tiers.ALL)
+        and _everything(metafunc.config)
     ):
         metafunc.parametrize("neo4j_line", LINES, indirect=True, scope="session")
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument, RawRedirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.settings import Settings
     from knowtrail.ingest.records import Item
 
 WORDS = (
@@ -48,6 +53,20 @@ def article(number: int, *, version: int = 0, sentences: int = 6) -> RawDocument
         raw=" ".join(lines),
         categories=(f"Kind {number % 3}", f"Size {number % 2}"),
         metadata={"number": number},
+    )
+
+
+def store_articles(
+    connection: Connection, settings: Settings, corpus: str, count: int
+) -> None:
+    """Ingest so many made-up articles, with vectors of 32 dimensions."""
+    ingest_corpus(
+        connection,
+        [ListSource(article(n) for n in range(count))],
+        corpus=corpus,
+        embedder=HashEmbedder(32),
+        settings=settings,
+        options=IngestOptions(themes="none"),
     )
 
 

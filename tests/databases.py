@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db.schema import vector_dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from knowtrail.graph.db.connection import Connection
 
@@ -18,10 +18,41 @@ CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS
 _VECTOR_INDEXES = ("chunk_embedding", "sentence_embedding", "theme_embedding")
 
 
+def allow_vectors(connection: Connection, dimensions: int = 32) -> None:
+    """Let vectors of this length follow; what of the schema may stay does.
+
+    A server that drops an index forgets the plans of all statements.
+    """
+    if vector_dimensions(connection) not in {None, dimensions}:
+        drop_vector_indexes(connection)
+
+
 def drop_vector_indexes(connection: Connection) -> None:
     """Let vectors of any length follow; the rest of the schema stays."""
     for name in _VECTOR_INDEXES:
         connection.run_schema(f"DROP INDEX {name} IF EXISTS")
+
+
+def plan_steps(
+    connection: Connection, text: str, params: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return every step of the plan that a statement has now.
+
+    A plan that was made while other data was stored is kept by the server, so it is
+    told to make another. Those of other statements stay.
+
+    Args:
+        connection: A connection that may write.
+        text: A statement that begins with EXPLAIN, or with PROFILE, which runs it.
+        params: Its parameters.
+    """
+    kind, statement = text.split(maxsplit=1)
+    anew = f"{kind} CYPHER replan=force\n{statement}"
+    summary = connection.driver.execute_query(anew, dict(params)).summary
+    steps: list[dict[str, Any]] = [summary.profile or summary.plan or {}]
+    for step in steps:
+        steps += step.get("children", [])
+    return steps
 
 
 class Database:
@@ -58,5 +89,4 @@ class Database:
     def _empty(self) -> None:
         """Delete everything, also what is not ours, such as RDF that a test read."""
         self._connection.run_schema(_EMPTY)
-        if vector_dimensions(self._connection) not in {None, 32}:
-            drop_vector_indexes(self._connection)
+        allow_vectors(self._connection)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" xml:lang="en">
@@ -35,6 +35,12 @@ def page(title: str, text: str, *, number: int) -> str:
 def dump(*pages: str) -> str:
     """Return a whole dump of pages."""
     return HEAD + "".join(pages) + TAIL
+
+
+def multistream(pages: Sequence[str], *, each: int) -> bytes:
+    """Return a dump as Wikipedia packs it: head, so many pages and end as streams."""
+    groups = ["".join(pages[n : n + each]) for n in range(0, len(pages), each)]
+    return b"".join(bz2.compress(text.encode()) for text in (HEAD, *groups, TAIL))
 
 
 def sample(shared: Path, name: str = ENGLISH) -> Path:

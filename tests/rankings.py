@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from knowtrail.eval.retrieval import (
+from knowtrail.eval.retrieval.dataset import (
     GoldSentence,
     Passage,
     RankedDocument,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START_SECONDS = 90
-ADDRESS = re.compile(r"http://\S+")
+ADDRESS = re.compile(r"http://[^\s/]+")
 
 
 @dataclass(kw_only=True)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.snapshot.blocks import CorpusMark, DocumentMark, made_block
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
+from knowtrail.retrieval.snapshot.source import (
+    CorpusMark,
+    DocumentMark,
+    stored_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,13 +19,13 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.readers import MemoryGraph
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
-    from knowtrail.retrieval.snapshot.blocks import DocumentBlock
+    from knowtrail.retrieval.snapshot.source import StoredDocument
 
 __all__ = ["GraphSource", "opened"]
 
 
 class GraphSource:
-    """A `BlockSource` over a `MemoryGraph`."""
+    """A `DocumentSource` over a `MemoryGraph`."""
 
     def __init__(
         self,
@@ -61,7 +65,7 @@ class GraphSource:
                 edges=sum(len(self.graph.edges.get(c.id, ())) for c in chunks),
             )
 
-    def blocks(self, marks: Sequence[DocumentMark]) -> Iterator[DocumentBlock]:
+    def documents(self, marks: Sequence[DocumentMark]) -> Iterator[StoredDocument]:
         """Yield documents."""
         for mark in marks:
             self.read.append(mark.id)
@@ -70,7 +74,7 @@ class GraphSource:
     def _chunks(self, identity: str) -> list[Any]:
         return [c for c in self.graph.chunks if c.document_id == identity]
 
-    def _block(self, mark: DocumentMark) -> DocumentBlock:
+    def _block(self, mark: DocumentMark) -> StoredDocument:
         graph = self.graph
         chunks = self._chunks(mark.id)
         properties = dict(graph.documents.get(mark.id, {}))
@@ -87,7 +91,7 @@ class GraphSource:
             },
         }
         sentences = {s.id: s for c in chunks for s in graph.sentences.get(c.id, ())}
-        return made_block(
+        return stored_document(
             mark,
             head,
             [self._chunk_row(chunk) for chunk in chunks],

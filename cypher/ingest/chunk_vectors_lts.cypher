@@ -1,5 +1,7 @@
-// purpose: every chunk of a corpus with its vector, and whether it lost a neighbour
-// params: corpus
+// purpose: chunks of a corpus, or of documents, with their vectors
+// params: corpus, documents
 // since: 5.26
-MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
-RETURN d.id AS document, c.id AS id, c.similarLost AS lost, c.embedding AS vector
+MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)
+WHERE $documents IS NULL OR d.id IN $documents
+MATCH (d)<-[:FROM_DOCUMENT]-(c:Chunk)
+RETURN d.id AS document, c.id AS id, c.corpusVersion AS since, c.embedding AS vector

@@ -1,5 +1,5 @@
-// purpose: ids of a corpus' documents
+// purpose: ids and content hashes of a corpus' documents
 // params: corpus
 // since: 5.26
 MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(d:Document)
-RETURN d.id AS id
+RETURN d.id AS id, d.contentHash AS hash

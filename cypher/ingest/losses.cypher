@@ -1,10 +1,12 @@
 // purpose: note at chunks the least score among their neighbours, before some of these go
-// params: ids
+// params: ids, kept
 // since: 5.26
 UNWIND $ids AS id
 MATCH (x:Document {id: id})-[:IN_CORPUS]->(k:Corpus)
 USING INDEX SEEK x:Document(id)
-MATCH (x)<-[:FROM_DOCUMENT]-(:Chunk)<-[:SIMILAR_TO {scope: 'inter'}]-(c:Chunk)
+MATCH (x)<-[:FROM_DOCUMENT]-(gone:Chunk)
+WHERE NOT gone.id IN $kept
+MATCH (gone)<-[:SIMILAR_TO {scope: 'inter'}]-(c:Chunk)
 WHERE c.similarLost IS NULL
 WITH DISTINCT k, c
 CALL (c) {

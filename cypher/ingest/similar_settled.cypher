@@ -1,8 +1,7 @@
 // purpose: some chunks that lost a neighbour and have their edges again
-// params: corpus
+// params: ids
 // since: 5.26
-MATCH (c:Chunk {corpus: $corpus})
-WHERE c.similarLost IS NOT NULL
-WITH c
-LIMIT 20000
+UNWIND $ids AS id
+MATCH (c:Chunk {id: id})
+USING INDEX SEEK c:Chunk(id)
 REMOVE c.similarLost

@@ -1,8 +1,7 @@
 // purpose: some documents that lost a neighbour by themes and have their edges again
-// params: corpus
+// params: ids
 // since: 5.26
-MATCH (d:Document {corpus: $corpus})
-WHERE d.themeLost IS NOT NULL
-WITH d
-LIMIT 20000
+UNWIND $ids AS id
+MATCH (d:Document {id: id})
+USING INDEX SEEK d:Document(id)
 REMOVE d.themeLost

@@ -1,6 +1,6 @@
 // @title: Records that two evaluations score differently
-// purpose: F1 of each record in two runs, the largest difference first; the last complete one and the one of its kind before where none is named
-// params: first, second, limit
+// purpose: a number of each record in two runs, F1 or recall at 5 where none is named, the largest difference first; the last complete one and the one of its kind before where none is named
+// params: first, second, measure, limit
 // since: 5.26
 MATCH (r:EvalRun)
 WHERE r.status = 'complete'
@@ -26,8 +26,15 @@ WITH side.run AS r, side.at AS at
 MATCH (r)-[:HAS_RECORD]->(e:EvalRecord)
 WITH
   e.recordId AS record,
-  max(CASE WHEN at = 0 THEN e.f1 END) AS first,
-  max(CASE WHEN at = 1 THEN e.f1 END) AS second
+  at,
+  CASE
+    WHEN $measure IS NULL THEN coalesce(e.f1, e.recall_5)
+    ELSE toFloatOrNull(e[$measure])
+  END AS value
+WITH
+  record,
+  max(CASE WHEN at = 0 THEN value END) AS first,
+  max(CASE WHEN at = 1 THEN value END) AS second
 WHERE first <> second OR (first IS NULL) <> (second IS NULL)
 RETURN
   record,

@@ -10,7 +10,7 @@ RETURN
     UNWIND range(0, size($ids) - 1) AS place
     MATCH (c:Chunk {id: $ids[place]})
     USING INDEX SEEK c:Chunk(id)
-    RETURN [place, c.id, c.text]
+    RETURN [place, c.id, c.text, head([(c)-[:FROM_DOCUMENT]->(d) | d.title])]
   } AS found,
   COLLECT {
     UNWIND $names AS name

@@ -37,7 +37,7 @@ RETURN
   COLLECT {
     UNWIND range(0, size(found) - 1) AS place
     WITH place, found[place] AS c
-    RETURN [place, c.id, c.text]
+    RETURN [place, c.id, c.text, head([(c)-[:FROM_DOCUMENT]->(d) | d.title])]
   } AS found,
   COLLECT {
     UNWIND range(0, size(found) - 1) AS place

@@ -33,17 +33,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.eval.datasets.gathering import (
-    PassageIndex,
-    Problems,
+    Gathering,
     as_list,
     as_object,
     as_texts,
-    dataset_of,
     folded,
-    json_objects,
-    read_table,
     shown,
-    source_file,
+    table_rows,
     text_of,
 )
 from knowtrail.eval.retrieval.dataset import (
@@ -60,42 +56,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from knowtrail.eval.datasets.gathering import JsonObject
-    from knowtrail.eval.retrieval.dataset import RetrievalDataset, SourceFile
+    from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset
 
 
-def load_musique(questions: Path, corpus: Path) -> RetrievalDataset:
-    """Return a data set in the form of MuSiQue.
+def load_paragraphs(questions: Path, corpus: Path, *, kind: str) -> RetrievalDataset:
+    """Return a data set in the form of MuSiQue, or of HotpotQA and 2WikiMultihop.
 
-    Args:
-        questions: A list of objects with `id`, `question`, `answer` and `paragraphs`,
-            of which those with `is_supporting` are gold.
-        corpus: The passages.
-
-    Raises:
-        SourceError: If a file is no good.
+    MuSiQue has gold in `paragraphs` with `is_supporting`; the others have
+    `supporting_facts` ([title, number of the sentence]) and, where there is any,
+    `context` ([title, sentences]).
     """
-    rows, asked_file = _questions(questions, "paragraphs", "supporting_facts")
-    index, corpus_file, problems = _passages(corpus)
-    found = [_musique_question(row, at, index) for at, row in enumerate(rows)]
-    return dataset_of(
-        questions.stem,
-        "musique",
-        index=index,
-        questions=found,
-        files=(asked_file, corpus_file),
-        problems=problems,
-    )
+    (gold, other), asked = _KINDS, _musique_question
+    if kind != "musique":
+        gold, other, asked = other, gold, _supported
+    found = Gathering()
+    rows = _questions(questions, gold, other, found)
+    _read_corpus(corpus, found)
+    made = [asked(row, at, found) for at, row in enumerate(rows)]
+    return found.dataset(questions.stem, kind, made)
 
 
 _KINDS = {"paragraphs": "musique", "supporting_facts": "hotpotqa or 2wiki"}
 """Key of questions that has their gold -> kinds of data sets that have it."""
 
 
-def _questions(
-    path: Path, gold: str, other: str
-) -> tuple[list[JsonObject], SourceFile]:
+def _questions(path: Path, gold: str, other: str, found: Gathering) -> list[JsonObject]:
     """Read a file of questions, and see whether it is of the kind that was named."""
-    file = source_file(path)
+    found.file(path)
     rows = [
         as_object(row, f"{path.name}[{at}]")
         for at, row in enumerate(as_list(read_json(path), path.name))
@@ -104,13 +91,10 @@ def _questions(
         like = any(row.get(other) is not None for row in rows)
         hint = f"; it looks like {_KINDS[other]}" if like else ""
         raise SourceError(f"No question of {path.name} has {gold!r}, its gold{hint}.")
-    return rows, file
+    return rows
 
 
-def _musique_question(
-    row: JsonObject, at: int, index: PassageIndex
-) -> RetrievalQuestion:
-    """Return a question whose gold are supporting paragraphs."""
+def _musique_question(row: JsonObject, at: int, found: Gathering) -> RetrievalQuestion:
     name = text_of(row, "id", "_id", place=f"question {at}", default=str(at))
     place = f"question {name}"
     gold = []
@@ -119,12 +103,11 @@ def _musique_question(
         if of.get("is_supporting"):
             title = text_of(of, "title", place=place)
             text = text_of(of, "paragraph_text", "text", place=place)
-            gold.append(index.find(name, title, text))
+            gold.append(found.find(name, title, text))
     return replace(_asked(row, name, place), gold_documents=tuple(gold))
 
 
 def _asked(row: JsonObject, name: str, place: str) -> RetrievalQuestion:
-    """Return a question with its answers, without gold."""
     aliases = row.get("answer_aliases") or row.get("aliases") or []
     return RetrievalQuestion(
         id=name,
@@ -134,36 +117,7 @@ def _asked(row: JsonObject, name: str, place: str) -> RetrievalQuestion:
     )
 
 
-def load_supporting(questions: Path, corpus: Path, *, kind: str) -> RetrievalDataset:
-    """Return a data set in the form of HotpotQA or 2WikiMultihop.
-
-    Args:
-        questions: A list of objects with `_id`, `question`, `answer`,
-            `supporting_facts` ([title, number of the sentence]) and, where it has
-            any, `context` ([title, sentences]).
-        corpus: The passages.
-        kind: Which of the two.
-
-    Raises:
-        SourceError: If a file is no good.
-    """
-    rows, asked_file = _questions(questions, "supporting_facts", "paragraphs")
-    index, corpus_file, problems = _passages(corpus)
-    found = [_supported(row, at, index, problems) for at, row in enumerate(rows)]
-    return dataset_of(
-        questions.stem,
-        kind,
-        index=index,
-        questions=found,
-        files=(asked_file, corpus_file),
-        problems=problems,
-    )
-
-
-def _supported(
-    row: JsonObject, at: int, index: PassageIndex, problems: Problems
-) -> RetrievalQuestion:
-    """Return a question whose gold are sentences of titles."""
+def _supported(row: JsonObject, at: int, found: Gathering) -> RetrievalQuestion:
     name = text_of(row, "_id", "id", place=f"question {at}", default=str(at))
     place = f"question {name}"
     texts = dict(_context(row.get("context") or [], place))
@@ -172,14 +126,14 @@ def _supported(
     for fact in as_list(row.get("supporting_facts") or [], f"the facts of {place}"):
         title, number = _fact(fact, place)
         if title not in passages:
-            passages[title] = index.find(name, title, texts.get(title))
+            passages[title] = found.find(name, title, texts.get(title))
         gold = passages[title]
-        if gold in index and not _has_sentence(index, gold, number):
+        if gold in found.passages and not _has_sentence(found.passages[gold], number):
             message = (
                 f"Gold sentence {number} of {title!r:.80}, question {name}, is not "
                 "there: its passage counts, the sentence as never found."
             )
-            problems.tell("gold_missing", name, message)
+            found.tell("gold_missing", name, message)
         sentences.append(GoldSentence(document=gold, sentence=number))
     return replace(
         _asked(row, name, place),
@@ -189,7 +143,6 @@ def _supported(
 
 
 def _context(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Yield titles and texts of the paragraphs that come with a question."""
     for paragraph in as_list(value, f"'context' of {place}"):
         if isinstance(paragraph, list) and len(paragraph) == 2:
             title, sentences = paragraph
@@ -198,7 +151,6 @@ def _context(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 
 def _fact(fact: Any, place: str) -> tuple[str, int]:
-    """Return title and number of a supporting fact."""
     if isinstance(fact, list) and len(fact) >= 2:
         title, number = fact[:2]
         if isinstance(title, str) and isinstance(number, int):
@@ -206,9 +158,9 @@ def _fact(fact: Any, place: str) -> tuple[str, int]:
     raise SourceError(f"A fact of {place} is {shown(fact)}: [title, number] is wanted.")
 
 
-def _has_sentence(index: PassageIndex, passage: str, number: int) -> bool:
+def _has_sentence(passage: Passage, number: int) -> bool:
     """Return whether a passage has a sentence; unknown before it is split counts."""
-    sentences = index[passage].sentences
+    sentences = passage.sentences
     return number >= 0 and (sentences is None or number < len(sentences))
 
 
@@ -216,78 +168,58 @@ class _Titles(list[tuple[str, Any]]):
     """A JSON object as its members, repeated names too."""
 
 
-def _passages(path: Path) -> tuple[PassageIndex, SourceFile, Problems]:
-    """Read a corpus file of either form."""
-    file, problems = source_file(path), Problems()
-    index = PassageIndex(problems)
+def _read_corpus(path: Path, found: Gathering) -> None:
+    found.file(path)
     value = read_json(path, pairs=_Titles)
     if isinstance(value, _Titles):
         for title, body in value:
             place = f"passage {title!r:.80} of {path.name}"
             if isinstance(body, str):
-                index.add(title, body)
+                found.add(title, body)
             else:
-                index.add(title, "", sentences=as_texts(body, place))
-        return index, file, problems
+                found.add(title, "", sentences=as_texts(body, place))
+        return
     for at, row in enumerate(as_list(value, path.name)):
         place = f"{path.name}[{at}]"
         of = as_object(dict(row) if isinstance(row, _Titles) else row, place)
-        _add_passage(index, of, place)
-    return index, file, problems
+        _add_passage(found, of, place)
 
 
 def _add_passage(
-    index: PassageIndex, row: JsonObject, place: str, identity: str | None = None
+    found: Gathering, row: JsonObject, place: str, identity: str | None = None
 ) -> None:
-    """Add a passage that has its text, or ready-made sentences."""
     title = text_of(row, "title", place=place, default="")
     if (ready := row.get("sentences")) is not None:
         sentences = as_texts(ready, f"'sentences' of {place}")
-        index.add(title, "", sentences=sentences, identity=identity)
+        found.add(title, "", sentences=sentences, identity=identity)
     else:
         text = text_of(row, "text", "paragraph_text", "contents", place=place)
-        index.add(title, text, identity=identity)
+        found.add(title, text, identity=identity)
 
 
 def load_own(questions: Path, passages: Path) -> RetrievalDataset:
-    """Return a data set in our own form.
-
-    Raises:
-        SourceError: If a file is no good.
-    """
-    rows, asked_file = json_objects(questions)
-    passage_rows, corpus_file = json_objects(passages)
-    problems = Problems()
-    index = PassageIndex(problems)
-    for place, row in passage_rows:
+    """Return a data set in our own form."""
+    found = Gathering()
+    rows = found.objects(questions)
+    for place, row in found.objects(passages):
         identity = text_of(row, "id", place=place, default="") or None
-        _add_passage(index, row, place, identity)
-    found = [_own_question(row, place, index, problems) for place, row in rows]
-    return dataset_of(
-        questions.stem,
-        "jsonl",
-        index=index,
-        questions=found,
-        files=(asked_file, corpus_file),
-        problems=problems,
-    )
+        _add_passage(found, row, place, identity)
+    asked = [_own_question(row, place, found) for place, row in rows]
+    return found.dataset(questions.stem, "jsonl", asked)
 
 
-def _own_question(
-    row: JsonObject, place: str, index: PassageIndex, problems: Problems
-) -> RetrievalQuestion:
-    """Return a question with its gold."""
+def _own_question(row: JsonObject, place: str, found: Gathering) -> RetrievalQuestion:
     name = text_of(row, "id", "_id", place=place, default=place)
     documents = [
-        _passage(str(each), name, index)
+        _passage(str(each), name, found)
         for each in as_list(row.get("gold_documents") or [], f"gold of {place}")
     ]
     sentences = []
     for each in as_list(row.get("gold_sentences") or [], f"gold of {place}"):
         of = as_object(each, f"a gold sentence of {place}")
         document = text_of(of, "document", place=f"a gold sentence of {place}")
-        known = _passage(document, name, index, told=document in documents)
-        sentences.append(_sentence(of.get("sentence"), known, name, index, problems))
+        known = _passage(document, name, found, told=document in documents)
+        sentences.append(_sentence(of.get("sentence"), known, name, found))
         documents.append(known)
     return replace(
         _asked(row, name, place),
@@ -296,21 +228,20 @@ def _own_question(
     )
 
 
-def _passage(
-    name: str, question: str, index: PassageIndex, *, told: bool = False
-) -> str:
+def _passage(name: str, question: str, found: Gathering, *, told: bool = False) -> str:
     """Return the id of a passage; one that no passage has is told of once."""
     for known in (name, folded(name)):
-        if known in index or (told and known == name):
+        if known in found.passages or (told and known == name):
             return known
-    return index.missing(question, name)
+    return found.missing(question, name)
 
 
 def _sentence(
-    value: Any, passage: str, question: str, index: PassageIndex, problems: Problems
+    value: Any, passage: str, question: str, found: Gathering
 ) -> GoldSentence:
     """Return a gold sentence given as number or as text; -1 where it is not there."""
-    sentences = passage_sentences(index[passage]) if passage in index else ()
+    known = found.passages.get(passage)
+    sentences = () if known is None else passage_sentences(known)
     if isinstance(value, int) and not isinstance(value, bool):
         number = value if 0 <= value < len(sentences) else -1
     elif isinstance(value, str):
@@ -324,12 +255,12 @@ def _sentence(
             f"A gold sentence of question {question} is {shown(value)}: give its "
             "number, from 0, or its text."
         )
-    if number < 0 and passage in index:
+    if number < 0 and known is not None:
         message = (
             f"Gold sentence {value!r:.60} of question {question} is not in passage "
             f"{passage!r:.60}: the passage counts, the sentence as never found."
         )
-        problems.tell("gold_missing", question, message)
+        found.tell("gold_missing", question, message)
     return GoldSentence(document=passage, sentence=number)
 
 
@@ -337,51 +268,40 @@ _SPLITS = ("test", "dev", "train")
 
 
 def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
-    """Return a data set in the form of BEIR; judgements above 0 are gold, with grades.
-
-    Raises:
-        SourceError: If a file is missing or no good.
-    """
+    """Return a data set in the form of BEIR; judgements above 0 are gold, as grades."""
     if not folder.is_dir():
         msg = f"{folder} is no folder: name one with corpus.jsonl and queries.jsonl."
         raise SourceError(msg)
     judged = _judged(folder / "qrels", None if split is None else split.name)
-    passages, corpus_file = json_objects(folder / "corpus.jsonl")
-    queries, query_file = json_objects(folder / "queries.jsonl")
-    problems = Problems()
-    index = PassageIndex(problems)
-    for place, row in passages:
-        index.add(
+    found = Gathering()
+    queries = found.objects(folder / "queries.jsonl")
+    found.file(judged)
+    grades = _grades(judged)
+    for place, row in found.objects(folder / "corpus.jsonl"):
+        found.add(
             text_of(row, "title", place=place, default=""),
             text_of(row, "text", place=place, default=""),
             identity=text_of(row, "_id", "id", place=place),
         )
-    grades, judged_file = _grades(judged)
     texts: dict[str, str] = {}
     for place, row in queries:
         name = text_of(row, "_id", "id", place=place)
         if name in texts:
             message = f"Two queries have the id {name!r:.80}: the first is kept."
-            problems.tell("duplicate", name, message)
+            found.tell("duplicate", name, message)
         texts.setdefault(name, text_of(row, "text", place=place))
-    questions = [
-        _query(name, texts, of, index, problems) for name, of in grades.items()
-    ]
+    asked = [_query(name, texts, of, found) for name, of in grades.items()]
     left = len(texts.keys() - grades.keys())
     note = f"{left} queries have no judgement in {judged.name} and are not asked."
-    return dataset_of(
+    return found.dataset(
         folder.resolve().name,
         "beir",
-        index=index,
-        questions=[question for question in questions if question is not None],
-        files=(query_file, judged_file, corpus_file),
-        problems=problems,
+        [question for question in asked if question is not None],
         notes=(note,) if left else (),
     )
 
 
 def _judged(folder: Path, split: str | None) -> Path:
-    """Return the file of judgements."""
     for name in _SPLITS if split is None else (split,):
         path = folder / f"{name}.tsv"
         if path.is_file():
@@ -390,36 +310,34 @@ def _judged(folder: Path, split: str | None) -> Path:
     raise SourceError(f"{folder} has no {wanted}: judgements are needed.")
 
 
-def _grades(path: Path) -> tuple[dict[str, dict[str, int]], SourceFile]:
-    """Return query id -> passage id -> grade, in the order of the file."""
-    rows, file = read_table(path, tabs=True)
-    found: dict[str, dict[str, int]] = {}
-    for number, row in enumerate(rows, start=2):
+def _grades(path: Path) -> dict[str, dict[str, int]]:
+    """Return query id -> passage id -> grade."""
+    grades: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(table_rows(path, tabs=True), start=2):
         try:
             query, passage = row["query-id"], row["corpus-id"]
-            found.setdefault(query, {})[passage] = int(row["score"])
+            grades.setdefault(query, {})[passage] = int(row["score"])
         except (KeyError, ValueError) as error:
             raise SourceError(
                 f"{path.name}:{number} is no judgement: query-id, corpus-id and a "
                 "whole number as score are wanted, with tabs between them."
             ) from error
-    return found, file
+    return grades
 
 
 def _query(
     name: str,
     texts: dict[str, str],
     grades: dict[str, int],
-    index: PassageIndex,
-    problems: Problems,
+    found: Gathering,
 ) -> RetrievalQuestion | None:
     """Return a query with what was judged relevant; None where it has no text."""
     if name not in texts:
         message = f"Query {name} is judged but not in queries.jsonl: it is left out."
-        problems.tell("unreadable", name, message)
+        found.tell("unreadable", name, message)
         return None
     gold = {
-        passage if passage in index else index.missing(name, passage): grade
+        passage if passage in found.passages else found.missing(name, passage): grade
         for passage, grade in grades.items()
         if grade > 0
     }
@@ -453,26 +371,20 @@ _ARTICLES = (
 def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> RetrievalDataset:
     """Return a data set made of DeepEval's questions and their contexts.
 
-    Args:
-        questions: CSV with `input`, `expectedOutput` or `expected_output`, and
-            `context`, a JSON list or texts with `|` between them; or JSON, a list of
-            objects of the same names.
-        contexts: Whether a passage is a context, which is a group of texts, or a text.
-
-    Raises:
-        SourceError: If the file is no good.
+    A table has `input`, `expectedOutput` or `expected_output`, and `context`, a JSON
+    list or texts with `|` between them; JSON is a list of objects of the same names.
     """
-    rows, file = _golden_rows(questions)
-    problems = Problems()
-    corpus = _Contexts(PassageIndex(problems), contexts)
-    found = []
-    for place, row in rows:
+    found = Gathering()
+    file = found.file(questions)
+    corpus = _Contexts(found, contexts)
+    asked = []
+    for place, row in _golden_rows(questions):
         name = text_of(row, "id", "name", place=place, default="") or place
         texts = _context_texts(row.get("context"), place)
         answer = text_of(
             row, "expectedOutput", "expected_output", place=place, default=""
         )
-        found.append(
+        asked.append(
             corpus.question(
                 name,
                 text_of(row, "input", "question", place=place),
@@ -480,29 +392,19 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
                 [text for text in texts if text.strip()],
             )
         )
-    return dataset_of(
-        questions.stem,
-        "deepeval",
-        index=corpus.index,
-        questions=found,
-        files=(file,),
-        problems=problems,
-        notes=(_NOTE, _ARTICLES) if file.checksum in _PUBLISHED else (_NOTE,),
-    )
+    notes = (_NOTE, _ARTICLES) if file.checksum in _PUBLISHED else (_NOTE,)
+    return found.dataset(questions.stem, "deepeval", asked, notes=notes)
 
 
 class _Contexts:
-    """Passages made of contexts, each once."""
-
-    def __init__(self, index: PassageIndex, contexts: Contexts) -> None:
-        self.index = index
+    def __init__(self, found: Gathering, contexts: Contexts) -> None:
+        self._found = found
         self._whole = contexts == "groups"
         self._known: dict[tuple[str, ...], str] = {}
 
     def question(
         self, name: str, text: str, answer: str | None, texts: Sequence[str]
     ) -> RetrievalQuestion:
-        """Return a question, its context being its gold."""
         groups = [tuple(texts)] if self._whole else [(each,) for each in texts]
         documents: list[str] = []
         sentences: list[GoldSentence] = []
@@ -537,32 +439,30 @@ class _Contexts:
         if key not in self._known:
             kind = "context" if self._whole else "text"
             name = f"{kind} {len(self._known) + 1}"
-            self._known[key] = self.index.add(
+            self._known[key] = self._found.add(
                 "", "", sentences=sentences, identity=name
             )
         return self._known[key], stretches
 
 
-def _golden_rows(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
-    """Return the rows of the file with their places."""
+def _golden_rows(path: Path) -> list[tuple[str, JsonObject]]:
     if path.suffix.lower() == ".json":
-        file, value = source_file(path), read_json(path)
+        value = read_json(path)
         if isinstance(value, dict) and "goldens" in value:
             value = value["goldens"]
         named = enumerate(as_list(value, path.name))
         placed = ((f"{path.name}[{at}]", row) for at, row in named)
-        return [(place, as_object(row, place)) for place, row in placed], file
-    table, file = read_table(path)
-    rows = [(f"{path.name}:{at}", row) for at, row in enumerate(table, start=2)]
+        return [(place, as_object(row, place)) for place, row in placed]
+    table = enumerate(table_rows(path), start=2)
+    rows = [(f"{path.name}:{at}", row) for at, row in table]
     if rows and not {"input", "context"} <= rows[0][1].keys():
         found = ", ".join(rows[0][1])[:200]
         msg = f"{path} has the columns {found}: 'input' and 'context' are needed."
         raise SourceError(msg)
-    return rows, file
+    return rows
 
 
 def _context_texts(value: Any, place: str) -> Sequence[str]:
-    """Return the texts of a context, in whichever form it is written."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -575,9 +475,9 @@ def _context_texts(value: Any, place: str) -> Sequence[str]:
 _PAIR = "QUESTIONS.json,CORPUS.json"
 
 _LOADERS: dict[str, tuple[Callable[..., RetrievalDataset], int, int, str]] = {
-    "musique": (load_musique, 2, 2, _PAIR),
-    "hotpotqa": (partial(load_supporting, kind="hotpotqa"), 2, 2, _PAIR),
-    "2wiki": (partial(load_supporting, kind="2wiki"), 2, 2, _PAIR),
+    "musique": (partial(load_paragraphs, kind="musique"), 2, 2, _PAIR),
+    "hotpotqa": (partial(load_paragraphs, kind="hotpotqa"), 2, 2, _PAIR),
+    "2wiki": (partial(load_paragraphs, kind="2wiki"), 2, 2, _PAIR),
     "beir": (load_beir, 1, 2, "FOLDER[,SPLIT]"),
     "deepeval": (load_goldens, 1, 1, "QUESTIONS.csv (or .json)"),
     "jsonl": (load_own, 2, 2, "QUESTIONS.jsonl,PASSAGES.jsonl"),
@@ -591,12 +491,7 @@ DATASET_KINDS = tuple(_LOADERS)
 def load_dataset(
     kind: str, paths: Sequence[Path | str], *, contexts: Contexts = "groups"
 ) -> RetrievalDataset:
-    """Return a data set with its corpus and gold, checked.
-
-    Raises:
-        InputError: If the kind is unknown or paths are missing.
-        SourceError: If a file is no good.
-    """
+    """Return a data set with its corpus and gold, checked."""
     if kind not in _LOADERS:
         msg = f"No data sets of kind {kind!r:.40}: use {', '.join(DATASET_KINDS)}."
         raise InputError(msg)
@@ -608,12 +503,7 @@ def load_dataset(
 
 
 def read_specification(text: str, *, contexts: Contexts = "groups") -> RetrievalDataset:
-    """Return the data set of a specification, `KIND:PATH[,PATH]`.
-
-    Raises:
-        InputError: If it is no specification.
-        SourceError: If a file is no good.
-    """
+    """Return the data set of a specification, `KIND:PATH[,PATH]`."""
     kind, colon, rest = text.partition(":")
     if not colon or not rest:
         raise InputError(

@@ -1,14 +1,14 @@
 """Passages and questions as a loader takes them out of files, for a data set.
 
 Files are read whole, with their checksums. What one says is checked as it is taken out,
-and every message names the file and the place in it.
+and every message, that of a `SourceError`, names the file and the place in it.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from knowtrail.eval.retrieval.dataset import (
@@ -20,7 +20,7 @@ from knowtrail.eval.retrieval.dataset import (
 )
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import file_digest, read_json_lines
-from knowtrail.ingest.parsing import clean_plain
+from knowtrail.ingest.prepare import clean_plain
 from knowtrail.retrieval.questions import LONGEST_QUESTION
 
 if TYPE_CHECKING:
@@ -33,49 +33,8 @@ _LONGEST_FIELD = 50_000_000
 JsonObject: TypeAlias = dict[str, Any]
 
 
-def source_file(path: Path) -> SourceFile:
-    """Return what a file is.
-
-    Raises:
-        SourceError: If it cannot be read.
-    """
-    try:
-        checksum = file_digest(path)
-        return SourceFile(name=path.name, size=path.stat().st_size, checksum=checksum)
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror}. Check the path."
-        raise SourceError(msg) from error
-    except ValueError as error:
-        raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
-
-
-def json_objects(path: Path) -> tuple[list[tuple[str, JsonObject]], SourceFile]:
-    """Return the objects of a JSON Lines file, each with its place, and the file.
-
-    Raises:
-        SourceError: If a line is no object; the message says which.
-    """
-    file = source_file(path)
-    rows = []
-    for number, value in read_json_lines(path):
-        place = f"{path.name}:{number}"
-        rows.append((place, as_object(value, place)))
-    return rows, file
-
-
-def read_table(
-    path: Path, *, tabs: bool = False
-) -> tuple[Iterator[JsonObject], SourceFile]:
-    """Return the rows of a table with a header by column, and what the file is.
-
-    Raises:
-        SourceError: If it cannot be read; while reading, if a quoted cell never ends.
-    """
-    return _rows(path, tabs), source_file(path)
-
-
-def _rows(path: Path, tabs: bool) -> Iterator[JsonObject]:
-    """Yield the rows of a table."""
+def table_rows(path: Path, *, tabs: bool = False) -> Iterator[JsonObject]:
+    """Yield the rows of a table with a header, by column."""
     csv.field_size_limit(_LONGEST_FIELD)
     form: dict[str, Any] = (
         {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
@@ -88,41 +47,28 @@ def _rows(path: Path, tabs: bool) -> Iterator[JsonObject]:
                 number = reader.line_num + 1
                 yield {name: cell for name, cell in row.items() if name is not None}
     except (csv.Error, UnicodeDecodeError) as error:
-        msg = (
+        raise SourceError(
             f"{path} is no table at line {number}: {error}. A quoted cell that never "
             "ends means a truncated file."
-        )
-        raise SourceError(msg) from error
+        ) from error
 
 
 def as_object(value: object, place: str) -> JsonObject:
-    """Return a value as an object.
-
-    Raises:
-        SourceError: If it is something else.
-    """
+    """Return a value as an object."""
     if isinstance(value, dict):
         return value
     raise SourceError(f"{place} is {shown(value)}: an object is wanted.")
 
 
 def as_list(value: object, place: str) -> Sequence[Any]:
-    """Return a value as a list.
-
-    Raises:
-        SourceError: If it is something else.
-    """
+    """Return a value as a list."""
     if isinstance(value, list):
         return value
     raise SourceError(f"{place} is {shown(value)}: a list is wanted.")
 
 
 def as_texts(value: object, place: str) -> Sequence[str]:
-    """Return a value as a list of texts, each as `text_of` takes it.
-
-    Raises:
-        SourceError: If it is something else.
-    """
+    """Return a value as a list of texts, each as `text_of` takes it."""
     listed = as_list(value, place)
     return [text_of({"text": each}, "text", place=place) for each in listed]
 
@@ -134,9 +80,6 @@ def text_of(
 
     Characters that no reader sees and no database takes are replaced; whole numbers
     are taken as their digits.
-
-    Raises:
-        SourceError: If there is none and no default, or it is no text.
     """
     for name in names:
         value = row.get(name)
@@ -171,49 +114,41 @@ def folded(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-@dataclass(slots=True)
-class Problems:
-    """What a loader finds wrong, in its order.
-
-    Attributes:
-        found: The problems.
-    """
-
-    found: list[DatasetProblem] = field(default_factory=list)
-
-    def tell(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem."""
-        self.found.append(DatasetProblem(kind=kind, id=where, message=message))
-
-    def tell_once(self, kind: ProblemKind, where: str, message: str) -> None:
-        """Take note of a problem that may come up again, such as gold named twice."""
-        problem = DatasetProblem(kind=kind, id=where, message=message)
-        if problem not in self.found[-_RECENT:]:
-            self.found.append(problem)
-
-
-class PassageIndex:
-    """The passages of a data set, to be found by id, by title or by text.
+class Gathering:
+    """What a loader finds: files, passages by id, and what is wrong, in its order.
 
     A passage without an id of its own gets its title as id, a second one of the same
     title `TITLE #2`, and so on. One that has title and text of another is left out.
     """
 
-    def __init__(self, problems: Problems) -> None:
-        """Begin without passages."""
-        self.passages: list[Passage] = []
-        self._problems = problems
-        self._ids: dict[str, Passage] = {}
+    def __init__(self) -> None:
+        self.files: list[SourceFile] = []
+        self.passages: dict[str, Passage] = {}
+        self.problems: list[DatasetProblem] = []
         self._by_text: dict[tuple[str, str], str] = {}
         self._by_title: dict[str, list[str]] = {}
 
-    def __contains__(self, passage_id: str) -> bool:
-        """Return whether there is a passage of that id."""
-        return passage_id in self._ids
+    def tell(self, kind: ProblemKind, where: str, message: str) -> None:
+        """Take note of a problem."""
+        self.problems.append(DatasetProblem(kind=kind, id=where, message=message))
 
-    def __getitem__(self, passage_id: str) -> Passage:
-        """Return the passage of an id."""
-        return self._ids[passage_id]
+    def file(self, path: Path) -> SourceFile:
+        """Take note of a file of the data set, which must be there."""
+        try:
+            checksum, size = file_digest(path), path.stat().st_size
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}. Check the path."
+            raise SourceError(msg) from error
+        except ValueError as error:
+            raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
+        self.files.append(SourceFile(name=path.name, size=size, checksum=checksum))
+        return self.files[-1]
+
+    def objects(self, path: Path) -> list[tuple[str, JsonObject]]:
+        """Return the objects of a file of JSON Lines, each with its place."""
+        self.file(path)
+        placed = ((f"{path.name}:{at}", row) for at, row in read_json_lines(path))
+        return [(place, as_object(row, place)) for place, row in placed]
 
     def add(
         self,
@@ -233,24 +168,21 @@ class PassageIndex:
         if identity is None and key in self._by_text:
             known = self._by_text[key]
             message = f"Passage {known!r:.80} is there twice: one of them is kept."
-            self._problems.tell("duplicate", known, message)
+            self.tell("duplicate", known, message)
             return known
-        if identity is not None and identity in self._ids:
+        if identity is not None and identity in self.passages:
             message = f"Two passages have the id {identity!r:.80}: the first is kept."
-            self._problems.tell("duplicate", identity, message)
+            self.tell("duplicate", identity, message)
             return identity
         name = identity or self._free(title or f"passage {len(self.passages) + 1}")
-        passage = Passage(id=name, title=title, text=text, sentences=ready)
-        self.passages.append(passage)
-        self._ids[name] = passage
+        self.passages[name] = Passage(id=name, title=title, text=text, sentences=ready)
         self._by_text.setdefault(key, name)
         self._by_title.setdefault(title, []).append(name)
         return name
 
     def _free(self, name: str) -> str:
-        """Return a name that no passage has, made of this one."""
         found, number = name, 1
-        while found in self._ids:
+        while found in self.passages:
             number += 1
             found = f"{name} #{number}"
         return found
@@ -260,11 +192,6 @@ class PassageIndex:
 
         Where there is none, an id that no passage has is returned, so that the gold
         counts and is never found; that is told, and so is gold that names several.
-
-        Args:
-            question: Id of the question.
-            title: Title of the passage.
-            text: Its text, where the question has it.
         """
         title = folded(clean_plain(title))
         if text is not None:
@@ -278,7 +205,7 @@ class PassageIndex:
                     f"Gold {title!r:.80} of question {question} has another text than "
                     "the only passage of that title, which is taken."
                 )
-                self._problems.tell("gold_ambiguous", question, message)
+                self.tell("gold_ambiguous", question, message)
             return named[0]
         if named:
             message = (
@@ -286,7 +213,7 @@ class PassageIndex:
                 f"{len(named)} passages and its text is that of none: the first is "
                 "taken."
             )
-            self._problems.tell("gold_ambiguous", question, message)
+            self.tell("gold_ambiguous", question, message)
             return named[0]
         return self.missing(question, title)
 
@@ -296,73 +223,60 @@ class PassageIndex:
             f"Gold {name!r:.80} of question {question} is no passage of the corpus: "
             "it counts as never found."
         )
-        self._problems.tell_once("gold_missing", question, message)
+        problem = DatasetProblem(kind="gold_missing", id=question, message=message)
+        if problem not in self.problems[-_RECENT:]:  # gold may be named twice
+            self.problems.append(problem)
         return self._free(name)
 
+    def dataset(
+        self,
+        name: str,
+        kind: str,
+        questions: Iterable[RetrievalQuestion],
+        *,
+        notes: Sequence[str] = (),
+    ) -> RetrievalDataset:
+        """Return it as a data set, questions checked; its last file is the corpus.
 
-def dataset_of(
-    name: str,
-    kind: str,
-    *,
-    index: PassageIndex,
-    questions: Iterable[RetrievalQuestion],
-    files: Sequence[SourceFile],
-    problems: Problems,
-    notes: Sequence[str] = (),
-) -> RetrievalDataset:
-    """Return passages and questions as a data set, questions checked.
-
-    Raises:
-        SourceError: If there are no passages, no question is left, or no gold points
-            to a passage.
-    """
-    if not index.passages:
-        raise SourceError(f"{files[-1].name} has no passages: name the corpus.")
-    asked = tuple(_askable(questions, problems))
-    if not asked:
-        first = problems.found[0].message if problems.found else "the file has none."
-        raise SourceError(f"{files[0].name} has no question that can be asked: {first}")
-    if not any(gold in index for q in asked for gold in q.gold_documents):
-        gold = asked[0].gold_documents[0]
-        raise SourceError(
-            f"No gold of {files[0].name} is in the corpus, such as {gold!r:.80} of "
-            f"question {asked[0].id}: name the corpus that belongs to the questions."
-        )
-    return RetrievalDataset(
-        name=name,
-        kind=kind,
-        passages=tuple(index.passages),
-        questions=asked,
-        files=tuple(files),
-        problems=tuple(problems.found),
-        notes=tuple(notes),
-    )
-
-
-def _askable(
-    questions: Iterable[RetrievalQuestion], problems: Problems
-) -> Iterable[RetrievalQuestion]:
-    """Yield questions with text and gold, each once, with ids of their own."""
-    ids: set[str] = set()
-    texts: dict[str, str] = {}
-    for question in questions:
-        name, text = question.id, folded(question.text)
-        if not text:
-            message = f"Question {name} has no text: it is left out."
-            problems.tell("unreadable", name, message)
-        elif len(question.text) > LONGEST_QUESTION:
-            message = (
-                f"Question {name} has {len(question.text)} characters, more than "
-                f"{LONGEST_QUESTION}: it is left out."
+        Raises:
+            SourceError: If there are no passages, no question is left, or no gold
+                points to a passage.
+        """
+        asked_in, corpus = self.files[0].name, self.files[-1].name
+        if not self.passages:
+            raise SourceError(f"{corpus} has no passages: name the corpus.")
+        asked = tuple(self._askable(questions))
+        if not asked:
+            told = self.problems[0].message if self.problems else "the file has none."
+            raise SourceError(f"{asked_in} has no question that can be asked: {told}")
+        if not any(gold in self.passages for q in asked for gold in q.gold_documents):
+            gold = asked[0].gold_documents[0]
+            raise SourceError(
+                f"No gold of {asked_in} is in the corpus, such as {gold!r:.80} of "
+                f"question {asked[0].id}: name the corpus that these questions are of."
             )
-            problems.tell("unreadable", name, message)
-        elif text in texts:
-            message = f"Question {name} asks what {texts[text]} asks: it is left out."
-            problems.tell("duplicate", name, message)
-        elif not question.gold_documents:
-            message = f"Question {name} has no gold: it is left out."
-            problems.tell("no_gold", name, message)
-        else:
+        return RetrievalDataset(
+            name=name,
+            kind=kind,
+            passages=tuple(self.passages.values()),
+            questions=asked,
+            files=tuple(self.files),
+            problems=tuple(self.problems),
+            notes=tuple(notes),
+        )
+
+    def _askable(
+        self, questions: Iterable[RetrievalQuestion]
+    ) -> Iterator[RetrievalQuestion]:
+        """Yield questions with text and gold, each once, with ids of their own."""
+        ids: set[str] = set()
+        texts: dict[str, str] = {}
+        for question in questions:
+            name, text = question.id, folded(question.text)
+            if problem := _unaskable(question, texts.get(text)):
+                kind, message = problem
+                self.tell(kind, name, f"Question {name} {message}: it is left out.")
+                continue
             number = 1
             while name in ids:
                 number += 1
@@ -371,7 +285,7 @@ def _askable(
                 message = (
                     f"Another question has the id {question.id}: it is called {name}."
                 )
-                problems.tell("duplicate", question.id, message)
+                self.tell("duplicate", question.id, message)
             ids.add(name)
             texts[text] = name
             yield replace(
@@ -382,3 +296,16 @@ def _askable(
                 gold_sentences=tuple(dict.fromkeys(question.gold_sentences)),
                 gold_chunks=tuple(dict.fromkeys(question.gold_chunks)),
             )
+
+
+def _unaskable(
+    question: RetrievalQuestion, same: str | None
+) -> tuple[ProblemKind, str] | None:
+    """Return why a question cannot be asked, such as for one that asks the same."""
+    if not folded(question.text):
+        return "unreadable", "has no text"
+    if (length := len(question.text)) > LONGEST_QUESTION:
+        return "unreadable", f"has {length} characters, more than {LONGEST_QUESTION}"
+    if same is not None:
+        return "duplicate", f"asks what {same} asks"
+    return None if question.gold_documents else ("no_gold", "has no gold")

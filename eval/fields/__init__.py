@@ -11,7 +11,6 @@ Example:
     0.5
 """
 
-from knowtrail.eval.fields.alignment import process_batches
 from knowtrail.eval.fields.comparators import (
     BatchComparator,
     BatchItem,
@@ -52,21 +51,17 @@ from knowtrail.eval.fields.judges import (
     ModelJudge,
     SemanticBatchComparator,
 )
-from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.fields.postprocessing import (
-    NullHandling,
-    propagate_batch_errors,
-    reclassify_nulls,
-)
+from knowtrail.eval.fields.records import infer_schema, validate_gold
 from knowtrail.eval.fields.results import (
-    OTHER_PATHS,
     FieldAggregation,
     FieldResult,
+    NullHandling,
     RecordResult,
-    RunAccumulator,
     RunResult,
     build_record_result,
     build_run_result,
+    propagate_batch_errors,
+    reclassify_nulls,
 )
 from knowtrail.eval.fields.schema import (
     SchemaNode,
@@ -80,15 +75,10 @@ from knowtrail.eval.fields.schema import (
 )
 from knowtrail.eval.fields.scoring import (
     evaluate,
-    evaluate_stream,
-    iter_records,
-    read_jsonl,
     score_record,
 )
-from knowtrail.eval.fields.validation import infer_schema, validate_gold
 
 __all__ = [
-    "OTHER_PATHS",
     "BatchComparator",
     "BatchItem",
     "Comparator",
@@ -107,7 +97,6 @@ __all__ = [
     "NullHandling",
     "RecordIdError",
     "RecordResult",
-    "RunAccumulator",
     "RunResult",
     "SchemaError",
     "SchemaNode",
@@ -123,24 +112,19 @@ __all__ = [
     "compare_numeric",
     "compare_oneof",
     "evaluate",
-    "evaluate_stream",
     "get_comparator",
     "get_transform",
     "infer_schema",
     "is_batch",
-    "iter_records",
     "iter_schema",
     "parse_eval_schema",
     "parse_xeval_entry",
-    "process_batches",
     "propagate_batch_errors",
-    "read_jsonl",
     "reclassify_nulls",
     "register",
     "register_transform",
     "reset_type_defaults",
     "resolve_schema_references",
-    "schema_path",
     "score_record",
     "set_type_default",
     "transform_lowercase",

@@ -1,12 +1,10 @@
 """How well annotators agree on each field, over the alignment that scoring uses.
 
 The first annotator's records are the reference: those of every other are aligned to
-them as an extraction is to gold, so that elements of arrays meet as their schema says.
-A *unit* is one place of one record, with a value from each annotator, after the
-field's transforms. What is not in the reference is one unit for each equal value.
-
-That an annotator wrote nothing is a category of its own for both kappas, and a missing
-value for alpha.
+them as an extraction is to gold. A *unit* is one place of one record, with a value from
+each annotator, after the field's transforms. What is not in the reference is one unit
+for each equal value. That an annotator wrote nothing is a category of its own for both
+kappas, and a missing value for alpha.
 """
 
 from __future__ import annotations
@@ -47,14 +45,8 @@ _NOTHING = "(nothing)"
 class FieldAgreement:
     """Agreement on one field; None where a coefficient is not defined.
 
-    Attributes:
-        units: Places where at least one annotator wrote something.
-        agreed: Share of units on which all wrote the same.
-        cohen: Cohen's kappa, its mean over all pairs of annotators where there are
-            more than two.
-        fleiss: Fleiss' kappa.
-        alpha: Krippendorff's alpha of categories.
-        alpha_interval: Krippendorff's alpha of numbers; None unless all values are.
+    Units are places where anybody wrote something. Cohen's kappa is the mean over all
+    pairs of annotators; `alpha_interval` is None unless all values are numbers.
     """
 
     field: str
@@ -79,12 +71,7 @@ class _Unit:
 def annotator_agreement(
     schema: SchemaNode, records: Iterable[Sequence[Any]]
 ) -> tuple[FieldAgreement, ...]:
-    """Return the agreement on every field, in the order in which fields appear.
-
-    Raises:
-        InputError: If there are fewer than two annotators, or their number changes.
-        ScoringError: If a transform or comparator cannot take a value.
-    """
+    """Return the agreement on every field, in the order in which fields appear."""
     units: dict[str, list[_Unit]] = {}
     annotators = 0
     for number, versions in enumerate(records):
@@ -100,7 +87,6 @@ def annotator_agreement(
 
 
 def _units(schema: SchemaNode, versions: Sequence[Any]) -> Iterator[_Unit]:
-    """Yield the units of one record."""
     found: dict[tuple[Any, ...], _Unit] = {}
     for annotator, version in enumerate(versions[1:], start=1):
         extra: Counter[tuple[str, str]] = Counter()
@@ -117,7 +103,6 @@ def _units(schema: SchemaNode, versions: Sequence[Any]) -> Iterator[_Unit]:
 def _add(
     found: dict[tuple[Any, ...], _Unit], result: FieldResult, annotator: int
 ) -> None:
-    """Add what an annotator made of a place of the reference."""
     unit = found.setdefault(
         (result.path,), _Unit(schema_path(result.path), {0: result.gold_value})
     )
@@ -142,7 +127,6 @@ def _add_extra(
 
 
 def _agreement(field: str, units: list[_Unit], annotators: int) -> FieldAgreement:
-    """Return the coefficients of one field."""
     everyone = range(annotators)
     filled = [
         [category(unit.values[a]) if a in unit.values else _NOTHING for a in everyone]
@@ -170,7 +154,6 @@ def _agreement(field: str, units: list[_Unit], annotators: int) -> FieldAgreemen
 
 
 def _interval(units: list[_Unit], everyone: range) -> float | None:
-    """Return alpha of numbers, None where a value is none."""
     values = [[unit.values.get(a) for a in everyone] for unit in units]
     if any(
         isinstance(value, bool) or not isinstance(value, int | float | None)

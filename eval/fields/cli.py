@@ -2,75 +2,71 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.report import draw_columns, draw_table, json_text
-from knowtrail.graph.cli.answers import json_option
-from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.eval.fields.comparators import register
+from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
+from knowtrail.eval.fields.records import (
+    RecordFile,
+    check_gold,
+    eval_schema,
+    infer_eval_schema,
+    objects_in,
+    read_schema,
+)
+from knowtrail.eval.fields.results import (
+    NullHandling,
+    in_turn,
+    load_plugin,
+    reclassify_nulls,
+)
+from knowtrail.eval.report import Table, draw_columns, draw_tables
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from knowtrail.eval.fields.extras import Answer
-    from knowtrail.eval.fields.files import RecordFile
-    from knowtrail.eval.fields.postprocessing import Plugin
     from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
-    from knowtrail.eval.report import Table
     from knowtrail.graph.settings import Settings
 
 SHOWN_FIELDS = 25
 
 
-class RecordRows:
-    """Keeps every record as JSON has it: its numbers, and what is not right.
+def record_row(record: RecordResult) -> dict[str, Any]:
+    """Return a record as JSON has it: its numbers, and what is not right."""
+    from knowtrail.eval.fields.runs import stored_record
 
-    Attributes:
-        rows: One a record, in the order of gold.
-    """
-
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.rows: list[dict[str, Any]] = []
-
-    def add(self, record: RecordResult) -> None:
-        """Take one record."""
-        results = record.field_results
-        self.rows.append({
-            "id": record.record_id,
-            "precision": record.precision,
-            "recall": record.recall,
-            "f1": record.f1,
-            "statuses": dict(Counter(result.status for result in results)),
-            "by_position": record.by_position,
-            "fields": [
-                {
-                    "path": one.path,
-                    "status": one.status,
-                    "score": one.score,
-                    "comparator": one.comparator,
-                    "gold": one.gold_value,
-                    "extracted": one.extracted_value,
-                    "reason": one.reason,
-                }
-                for one in results
-                if one.status not in {"match", "skipped"}
-            ],
-        })
+    return {
+        "id": record.record_id,
+        "precision": record.precision,
+        "recall": record.recall,
+        "f1": record.f1,
+        "statuses": dict(Counter(result.status for result in record.field_results)),
+        "by_position": record.by_position,
+        "fields": [asdict(one) for one in stored_record(record).fields],
+    }
 
 
 def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
+    from knowtrail.eval.fields.runs import WHOLE, known
 
     result = finished.result
     click.echo(
@@ -93,7 +89,7 @@ def draw_run(finished: Finished) -> None:
     draw_columns(
         ["metric", "value", "from", "to"],
         [
-            [metric, f"{one.value:.3f}", _end(one.low), _end(one.high)]
+            [metric, known(one.value), known(one.low), known(one.high)]
             for metric, one in finished.intervals.items()
         ],
     )
@@ -104,7 +100,7 @@ def draw_run(finished: Finished) -> None:
         ["field", "score", "matches", "mismatches", "omissions", "hallucinations"],
         [
             [
-                path or "(the whole record)",
+                path or WHOLE,
                 f"{one.mean_score:.3f}",
                 str(one.matches),
                 str(one.mismatches),
@@ -122,26 +118,12 @@ def draw_run(finished: Finished) -> None:
         )
 
 
-def _end(value: float) -> str:
-    """Return an end of an interval; there is none for one record."""
-    return f"{value:.3f}" if value == value else "-"
-
-
 _FILE = click.Path(path_type=Path)
-_THRESHOLDS = (
-    "precision",
-    "recall",
-    "f1",
-    "micro_precision",
-    "micro_recall",
-    "micro_f1",
-)
-_MISSED = 1
 _ROUNDING = 1e-9
 """What a mean of floats may be off: 0.9 of every record is not less than 0.9."""
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--gold", type=_FILE, required=True, help="Gold records, JSON Lines or one array."
 )
@@ -161,7 +143,6 @@ _ROUNDING = 1e-9
     "--nulls",
     type=click.Choice(["value", "absent"]),
     default="value",
-    show_default=True,
     help="Whether null is a value like others, or as if the key were absent.",
 )
 @click.option(
@@ -179,10 +160,11 @@ _ROUNDING = 1e-9
     is_flag=False,
     flag_value="failures",
     default="none",
-    show_default=True,
     help="Fields to keep in the graph; `--store` alone is failures.",
 )
-@click.option("--dataset", default="", help="Name of the data set in the graph.")
+@click.option(
+    "--dataset", default="", show_default=False, help="Data set's name in the graph."
+)
 @click.option(
     "--judges-field",
     metavar="KEY",
@@ -218,8 +200,8 @@ _ROUNDING = 1e-9
 @click.option(
     "--judge", metavar="NAME", help="Language model of the comparator `semantic`."
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the intervals.")
-@json_option
+@click.option("--seed", default=0, help="Seed of the intervals.")
+@option("json")
 @click.pass_obj
 def fields(settings: Settings, /, **given: Any) -> None:
     """Score extracted records against gold, field by field.
@@ -232,16 +214,13 @@ def fields(settings: Settings, /, **given: Any) -> None:
     knowtrail eval fields --gold gold.jsonl --infer-schema > schema.json
     knowtrail eval fields --gold gold.jsonl --extracted out.jsonl --schema schema.json
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.fields.files import RecordFile, infer_eval_schema
-    from knowtrail.graph.files import check_output
-
     limits = _thresholds(given["fail_under"])
     if given["report"]:
         check_output(given["report"], (".html",))
     gold = RecordFile.checked(given["gold"], id_field=given["id_field"])
     if given["infer_schema"]:
-        schema = infer_eval_schema(gold, id_field=given["id_field"])
-        click.echo(json_text(schema, indent=2))
+        schema = infer_eval_schema(gold)
+        emit(schema, "", as_json=True, indent=2)
         return
     if not any(given[name] for name in _ASKS):
         msg = "Give --extracted, or what else is to be done with the gold records."
@@ -252,7 +231,7 @@ def fields(settings: Settings, /, **given: Any) -> None:
     if missed:
         for line in missed:
             click.echo(f"Error: {line}", err=True)
-        sys.exit(_MISSED)
+        sys.exit(1)
 
 
 _ASKS = ("extracted", "agreement", "against_text", "shift_from")
@@ -260,7 +239,8 @@ _NEEDS = ("report", "compare", "fail_under", "judges_field")
 
 
 def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
-    """Read `metric=value` pairs."""
+    from knowtrail.eval.fields.runs import METRICS
+
     found = {}
     for text in texts:
         name, _, value = text.partition("=")
@@ -268,10 +248,10 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
             number = float(value)
         except ValueError:
             number = -1.0
-        if name not in _THRESHOLDS or not 0 <= number <= 1:
+        if name not in METRICS or not 0 <= number <= 1:
             raise InputError(
                 f"--fail-under {text!r}: write METRIC=VALUE with a value from 0 to 1; "
-                f"metrics are {', '.join(_THRESHOLDS)}."
+                f"metrics are {', '.join(METRICS)}."
             )
         found[name] = number
     return found
@@ -283,18 +263,19 @@ def _evaluate(
     given: dict[str, Any],
     limits: dict[str, float],
 ) -> list[str]:
-    """Do what was asked, and return which limits are missed."""
-    from knowtrail.eval.fields.extras import compared, questions
     from knowtrail.eval.fields.report import ReportGatherer
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.session import open_connection
+    from knowtrail.eval.fields.runs import as_dict, compared, questions
 
     stores = given["store"] != "none"
     run, others = _runs(settings, gold, given)
     asked = questions(gold, given, run.schema)
     gatherer = ReportGatherer() if given["report"] else None
-    rows = RecordRows() if given["as_json"] else None
-    keepers: list[Any] = [keeper for keeper in (gatherer, rows) if keeper]
+    rows: list[dict[str, Any]] = []
+    keepers: list[Callable[[RecordResult], object]] = []
+    if gatherer is not None:
+        keepers.append(gatherer.add)
+    if given["as_json"]:
+        keepers.append(lambda record: rows.append(record_row(record)))
     done: list[Finished] = []
     if given["extracted"]:
         with (
@@ -315,16 +296,14 @@ def _evaluate(
     tables = [table for answer in answers for table in answer.tables]
     if gatherer is not None:
         _write_report(given["report"], run, done, gatherer, tables)
-    _show(done, rows, answers, tables)
+    answer = as_dict(done[0]) | {"record_results": rows} if done else {}
+    answer |= {one.name: one.value for one in answers}
+    emit(answer, partial(_show, done, tables), as_json=given["as_json"])
     return _missed(done[0], limits) if done else []
 
 
 def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
-    """Return which limits are missed; fields without a score miss every limit.
-
-    A run in which nothing could be scored fails without a limit too: its metrics are 1
-    only because there is nothing to divide by.
-    """
+    """Return which limits are missed; what has no score misses every one."""
     missed = [
         f"{name} is {finished.intervals[name].value:.4f}, less than {limit:g}."
         for name, limit in limits.items()
@@ -344,38 +323,29 @@ def _missed(finished: Finished, limits: dict[str, float]) -> list[str]:
 def _runs(
     settings: Settings, gold: RecordFile, given: dict[str, Any]
 ) -> tuple[FieldsRun, list[FieldsRun]]:
-    """Return the evaluation that is asked for, and its rivals, their files checked."""
-    from dataclasses import replace
-
-    from knowtrail.eval.fields.files import (
-        RecordFile,
-        check_gold,
-        infer_eval_schema,
-        load_eval_schema,
-    )
-    from knowtrail.eval.fields.postprocessing import load_plugin
     from knowtrail.eval.fields.runs import FieldsRun
 
     plugins = [load_plugin(path) for path in given["plugins"]]
-    judge = _register_judge(settings, given)
-    schema = (
-        infer_eval_schema(gold, id_field=given["id_field"])
-        if given["schema_file"] is None
-        else load_eval_schema(given["schema_file"])
-    )
-    check_gold(gold, schema, given["id_field"])
+    path = given["schema_file"]
+    written = {} if path is None else read_schema(path)
+    judge = _register_judge(settings, given["judge"], written)
+    schema = eval_schema(path, written) if path else infer_eval_schema(gold)
+    check_gold(gold, schema)
     if "properties" in schema and given["id_field"]:
         # What pairs the records is no field of theirs unless the schema says so.
         skipped = {"type": "string", "x-eval-skip": True}
         schema["properties"].setdefault(given["id_field"], skipped)
     extracted, *others = [
         RecordFile.checked(path, may_lack=True, id_field=given["id_field"]).paired_with(
-            gold, id_field=given["id_field"]
+            gold
         )
         for path in (given["extracted"], *given["compare"])
         if path
     ] or [gold]
     nulls = given["nulls"]
+    steps: list[PostProcess] = [step for _, step in plugins if step is not None]
+    if nulls == "absent":
+        steps.insert(0, partial(reclassify_nulls, config=NullHandling()))
     run = FieldsRun(
         gold=gold,
         extracted=extracted,
@@ -387,70 +357,41 @@ def _runs(
         settings={
             **({"judge": judge} if judge else {}),
             **({"nulls": nulls} if nulls != "value" else {}),
-            **({"plugins": [one.digest for one in plugins]} if plugins else {}),
+            **({"plugins": [digest for digest, _ in plugins]} if plugins else {}),
         },
         seed=given["seed"],
-        post_process=_post_process(plugins, nulls),
+        post_process=in_turn(steps),
     )
     return run, [replace(run, extracted=other) for other in others]
 
 
-def _post_process(plugins: list[Plugin], nulls: str) -> PostProcess | None:
-    """Return what changes the results of each record, in turn."""
-    from functools import partial
-
-    from knowtrail.eval.fields.postprocessing import (
-        NullHandling,
-        in_turn,
-        reclassify_nulls,
-    )
-
-    steps = [plugin.post_process for plugin in plugins if plugin.post_process]
-    if nulls == "absent":
-        steps.insert(0, partial(reclassify_nulls, config=NullHandling()))
-    return in_turn(steps)
-
-
-def _register_judge(settings: Settings, given: dict[str, Any]) -> str:
+def _register_judge(
+    settings: Settings, judge_name: str | None, schema: dict[str, Any]
+) -> str:
     """Make the comparator `semantic` where a schema names it; return its model."""
-    if not _names_semantic(given["schema_file"]):
-        if given["judge"]:
+    from knowtrail.graph.models.language_models import check_there, load_language_model
+
+    compared = [one.get("x-eval-compare") for one in objects_in(schema)]
+    if not any(
+        how == "semantic" or (isinstance(how, dict) and "semantic" in how)
+        for how in compared
+    ):
+        if judge_name:
             raise InputError(
-                f"--judge {given['judge']!r} would judge nothing: no field of the "
+                f"--judge {judge_name!r} would judge nothing: no field of the "
                 'schema has "x-eval-compare": "semantic".'
             )
         return ""
-    from knowtrail.eval.fields.comparators import register
-    from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
-    from knowtrail.graph.models.language_models import check_there, load_language_model
-
-    if given["judge"]:
-        check_there(given["judge"], settings)
-    model = load_language_model(given["judge"], settings=settings)
+    if judge_name:
+        check_there(judge_name, settings)
+    model = load_language_model(judge_name, settings=settings)
     judge = ModelJudge(model, cache_file=settings.home / "judgements.sqlite")
     register("semantic", SemanticBatchComparator(judge), overwrite=True)
     return model.name
 
 
-def _names_semantic(path: Path | None) -> bool:
-    """Return whether a field of a schema file is judged by its meaning."""
-    from knowtrail.eval.fields.files import objects_in
-
-    try:
-        schema = None if path is None else json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return False  # told where the schema is read
-    compared = (one.get("x-eval-compare") for one in objects_in(schema))
-    return any(
-        how == "semantic" or (isinstance(how, dict) and "semantic" in how)
-        for how in compared
-    )
-
-
 def _run(run: FieldsRun, **how: Any) -> Finished:
-    """Evaluate; errors name the file."""
     from knowtrail.eval.fields.runs import run_fields
-    from knowtrail.graph.errors import SourceError
 
     try:
         return run_fields(run, **how)
@@ -471,9 +412,7 @@ def _write_report(
     gatherer: ReportGatherer,
     tables: Sequence[Table],
 ) -> None:
-    """Write the report."""
     from knowtrail.eval.fields.report import report_page
-    from knowtrail.graph.files import write_file
 
     facts = {
         "gold": run.gold.path.name,
@@ -494,23 +433,10 @@ def _write_report(
     write_file(path, page)
 
 
-def _show(
-    done: Sequence[Finished],
-    rows: RecordRows | None,
-    answers: Sequence[Answer],
-    tables: Sequence[Table],
-) -> None:
-    """Write what was found, as JSON where rows are kept for it."""
-    from knowtrail.eval.fields.extras import as_dict
-
-    if rows is not None:
-        answer = as_dict(done[0]) | {"record_results": rows.rows} if done else {}
-        click.echo(json_text(answer | {one.name: one.value for one in answers}))
-        return
+def _show(done: Sequence[Finished], tables: Sequence[Table]) -> None:
     for one in done[:1]:
         draw_run(one)
-    for table in tables:
-        draw_table(table)
+    draw_tables(tables)
     for one in done:
         if one.run_id:
             kept = " in place of an earlier one" if one.replaces else ""

@@ -92,7 +92,6 @@ def krippendorff_alpha(
 
 
 def _alpha_nominal(units: list[list[Hashable]]) -> float | None:
-    """Return alpha of categories, from the counts of each."""
     totals: Counter[Hashable] = Counter()
     differing = 0.0
     for unit in units:
@@ -108,7 +107,6 @@ def _alpha_nominal(units: list[list[Hashable]]) -> float | None:
 
 
 def _alpha_interval(units: list[list[Hashable]]) -> float | None:
-    """Return alpha of numbers, from their squared distances."""
     numbers = [[_number(value) for value in unit] for unit in units]
     flat = [value for unit in numbers for value in unit]
     if not flat:
@@ -119,7 +117,6 @@ def _alpha_interval(units: list[list[Hashable]]) -> float | None:
 
 
 def _number(value: Hashable) -> float:
-    """Return a value as a number."""
     if isinstance(value, int | float) and math.isfinite(value):
         return float(value)
     msg = f"{value!r:.80} is no finite number, which the level 'interval' needs."

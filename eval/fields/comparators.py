@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ComparatorSpec:
-    """Which comparator a field has; an empty name is none.
-
-    Attributes:
-        name: Its registered name.
-        params: Its parameters.
-    """
+    """Which comparator a field has; an empty name is none."""
 
     name: str = ""
     params: dict[str, Any] = field(default_factory=dict)
@@ -41,12 +36,7 @@ class ComparatorSpec:
 
 @dataclass(slots=True)
 class TransformSpec:
-    """One step of a field's transforms.
-
-    Attributes:
-        name: Its registered name.
-        params: Its parameters.
-    """
+    """One step of a field's transforms."""
 
     name: str
     params: dict[str, Any] = field(default_factory=dict)
@@ -54,14 +44,9 @@ class TransformSpec:
 
 @dataclass(frozen=True, slots=True)
 class ComparatorResult:
-    """What a comparator says of two values.
+    """What a comparator says of two values: 1 for equal, 0 for different, or between.
 
-    Attributes:
-        score: 1 for equal, 0 for different, or between; other finite numbers are
-            taken as they are.
-        comparator: Its name; the field's result has the schema's name.
-        reason: Why the score is not 1.
-        skip: Whether the field is not to be scored at all.
+    Other finite scores are taken as they are; a field to `skip` is not scored at all.
     """
 
     score: float
@@ -72,16 +57,7 @@ class ComparatorResult:
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """One field that a batch comparator is asked about.
-
-    Attributes:
-        path: Instance path; in arrays aligned by content the schema path.
-        gold_raw: The value as gold has it.
-        extracted_raw: The value as it was extracted.
-        gold_compared: The gold value after the transforms.
-        extracted_compared: The extracted value after the transforms.
-        params: The comparator's parameters for this field.
-    """
+    """One field that a batch comparator is asked about, before and after transforms."""
 
     path: str
     gold_raw: Any
@@ -129,14 +105,7 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 
 @dataclass(slots=True)
 class Registry(Generic[_F]):
-    """Functions that schemas name: built-in ones, and those of this process.
-
-    Attributes:
-        kind: What they are, in the singular.
-        unknown: What is raised for a name that none has.
-        built_in: Name to the function and the check of its parameters.
-        own: Those that were registered.
-    """
+    """Functions that schemas name, the built-in ones with a check of parameters."""
 
     kind: str
     unknown: type[InputError]
@@ -171,12 +140,7 @@ class Registry(Generic[_F]):
         )
 
     def check(self, name: str, params: dict[str, Any]) -> None:
-        """Refuse parameters that a function cannot use.
-
-        Raises:
-            ValueError: If they are wrong; the own check of one that was registered, its
-                `check_params`, may raise `TypeError` instead.
-        """
+        """Refuse parameters that a function cannot use."""
         if name in self.built_in:
             self.built_in[name][1](params)
         elif callable(check := getattr(self.get(name), "check_params", None)):
@@ -227,17 +191,8 @@ def compare_numeric(
     Booleans and text that Python reads as a number are numbers; None equals None and
     NaN equals NaN. Without a tolerance two integers are compared as they are, of any
     size, and everything else as floats. An infinite number is within no tolerance of
-    another one: the library that this follows takes any number for an infinite gold
-    value under a relative tolerance, and fails for integers that no float can hold.
-
-    Args:
-        gold: The value as it should be.
-        extracted: The value as it was extracted.
-        params: `tolerance`: `rel` of the gold value's size (of 1 where that is 0),
-            `abs`, or both, which then must both hold; bounds are inclusive.
-
-    Raises:
-        ArgumentError: If the tolerance cannot be read.
+    another one. `tolerance` in the parameters is `rel` of the gold value's size (of 1
+    where that is 0), `abs`, or both, which then must both hold; bounds are inclusive.
     """
     rel, allowed = _tolerance(params)
     if gold is None or extracted is None:
@@ -258,7 +213,6 @@ def _numeric(reason: str | None) -> ComparatorResult:
 
 
 def _number(value: Any) -> float | int | None:
-    """Return a value as a number, None where it is none."""
     if type(value) is float or type(value) is int:
         return value
     try:
@@ -280,20 +234,17 @@ def _equal(left: float, right: float) -> bool:
 def _beyond(
     gold: float, extracted: float, rel: float | None, allowed: float | None
 ) -> str | None:
-    """Return which tolerance a pair exceeds, None if none."""
-    try:
-        infinite = math.isinf(gold) or math.isinf(extracted)
-        gap: float | Fraction = abs(float(gold) - float(extracted))
-        size: float | Fraction = abs(float(gold)) or 1.0
-    except OverflowError:
-        infinite = math.inf in {gold, extracted} or -math.inf in {gold, extracted}
-        if not infinite:
+    gap: float | Fraction
+    size: float | Fraction
+    if math.inf in {abs(gold), abs(extracted)}:
+        gap, size = (0.0 if gold == extracted else math.inf), 1.0
+    else:
+        try:
+            gap = abs(float(gold) - float(extracted))
+            size = abs(float(gold)) or 1.0
+        except OverflowError:  # exact, whatever the size
             gap = abs(Fraction(gold) - Fraction(extracted))
             size = abs(Fraction(gold)) or Fraction(1)
-    if infinite:
-        if gold == extracted:
-            return None
-        gap, size = math.inf, 1.0
     if rel is not None and gap / size > rel:
         return f"relative error exceeds {rel}"
     if allowed is not None and gap > allowed:
@@ -302,7 +253,6 @@ def _beyond(
 
 
 def _tolerance(params: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return the relative and the absolute tolerance, None where there is none."""
     tolerance = params.get("tolerance") if params else None
     if not tolerance and (tolerance is None or isinstance(tolerance, dict)):
         return None, None
@@ -327,9 +277,6 @@ def compare_oneof(
     """Score 1 if the extracted value is one of `values` in the parameters, else 0.
 
     The gold value is not looked at: list it as well.
-
-    Raises:
-        ArgumentError: If there is no list.
     """
     if extracted in _values(params):
         return ComparatorResult(1.0, "oneof")
@@ -365,26 +312,15 @@ def register(
 ) -> None:
     """Make a comparator known under a name that schemas can use.
 
-    Args:
-        name: What schemas call it.
-        fn: Takes gold value, extracted value and parameters; or, where its `is_batch`
-            is True, a list of `BatchItem`.
-        overwrite: Whether one that was registered before may be replaced; the
-            built-in ones never are.
-
-    Raises:
-        ArgumentError: If it cannot be called, or the name is no text.
-        InputError: If the name is taken.
+    It takes gold value, extracted value and parameters; or, where its `is_batch` is
+    True, a list of `BatchItem`. `overwrite` replaces one that was registered before;
+    the built-in ones never are.
     """
     COMPARATORS.add(name, fn, "give overwrite=True", overwrite=overwrite)
 
 
 def get_comparator(name: str) -> Comparator | BatchComparator:
-    """Return a comparator by name.
-
-    Raises:
-        ComparatorNotFoundError: If none has the name; the message lists those known.
-    """
+    """Return a comparator by name."""
     return COMPARATORS.get(name)
 
 
@@ -414,16 +350,7 @@ class CompoundComparator:
     def __init__(
         self, fields: Sequence[str], primary: str, name: str = "compound"
     ) -> None:
-        """Name the fields.
-
-        Args:
-            fields: Keys of one object.
-            primary: The one of them that has the score.
-            name: What results say they were made by.
-
-        Raises:
-            InputError: If the primary field is none of them.
-        """
+        """Name the keys of one object, and the one of them that has the score."""
         self.fields = list(fields)
         self.primary = primary
         self.name = name
@@ -451,7 +378,6 @@ class CompoundComparator:
         items: list[BatchItem],
         results: list[ComparatorResult | None],
     ) -> None:
-        """Put the results of one group in their places."""
         lacking = [key for key in self.fields if key not in members]
         if lacking:
             reason = f"incomplete compound (missing {lacking})"
@@ -478,11 +404,7 @@ class CompoundComparator:
 
 
 def _groups(items: list[BatchItem]) -> list[tuple[str, dict[str, int]]]:
-    """Return path and members, key to position, of every object among the fields.
-
-    Where arrays are aligned by content paths have no indices: there a field that the
-    object has already begins the next object.
-    """
+    """Return path and members, key to position, of every object among the fields."""
     groups: list[tuple[str, dict[str, int]]] = []
     latest: dict[str, dict[str, int]] = {}
     for index, item in enumerate(items):
@@ -543,9 +465,6 @@ def transform_round_digits(value: Any, params: dict[str, Any]) -> Any:
     """Return a number rounded as Python does, halves to the even neighbour.
 
     `digits` in the parameters is places after the decimal point, negative for before.
-
-    Raises:
-        ArgumentError: If it is no number, or there are no digits.
     """
     if value is None:
         return None
@@ -573,15 +492,9 @@ def _digits(params: dict[str, Any]) -> int:
 def transform_type_convert(value: Any, params: dict[str, Any]) -> Any:
     """Return a value as another type, by that type's constructor.
 
-    To `bool` go booleans, the integers 0 and 1, and the text 0, 1, true and false in
-    any case; other values are refused.
-
-    Args:
-        value: Any value.
-        params: `to`: bool, float, int or str.
-
-    Raises:
-        ArgumentError: If the value cannot be converted, or there is no such type.
+    `to` in the parameters is bool, float, int or str. To `bool` go booleans, the
+    integers 0 and 1, and the text 0, 1, true and false in any case; other values are
+    refused.
     """
     if value is None:
         return None
@@ -629,23 +542,10 @@ TRANSFORMS: Registry[Transform] = Registry(
 
 
 def register_transform(name: str, fn: Transform) -> None:
-    """Make a transform known under a name that schemas can use.
-
-    Args:
-        name: What schemas call it.
-        fn: Takes value and parameters, and returns the value to compare.
-
-    Raises:
-        ArgumentError: If it cannot be called, or the name is no text.
-        InputError: If the name is taken.
-    """
+    """Make a transform known under a name that schemas can use."""
     TRANSFORMS.add(name, fn, "take another name")
 
 
 def get_transform(name: str) -> Transform:
-    """Return a transform by name.
-
-    Raises:
-        TransformNotFoundError: If none has the name; the message lists those known.
-    """
+    """Return a transform by name."""
     return TRANSFORMS.get(name)

@@ -28,7 +28,6 @@ _WORD = re.compile(r"\w+")
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield the words of a text as they are compared."""
     normal = unicodedata.normalize("NFKC", text).casefold()
     return (found[0] for found in _WORD.finditer(normal))
 
@@ -37,12 +36,8 @@ def _words(text: str) -> Iterator[str]:
 class FieldContamination:
     """How much of one field's gold values stands in the text.
 
-    Attributes:
-        values: How many values have at least one word.
-        verbatim: Share of values of which all runs stand in the text.
-        overlap: Mean share of a value's runs that stand there.
-        mean_words: How many words a value has on average.
-        examples: Some of the values that stand there whole, the longest first.
+    `verbatim` is the share of values of which all runs stand there, `overlap` the mean
+    share of a value's runs.
     """
 
     field: str
@@ -57,11 +52,6 @@ class TextIndex:
     """Runs of one to n words of a text, as hashes; memory grows with the text."""
 
     def __init__(self, lines: Iterable[str], *, words: int = WORDS) -> None:
-        """Read a text.
-
-        Raises:
-            InputError: If n is not 1 to 20.
-        """
         if not 1 <= words <= 20:
             msg = f"Runs of {words} words cannot be looked up: choose 1 to 20."
             raise InputError(msg)
@@ -86,8 +76,6 @@ class TextIndex:
 
 @dataclass(slots=True)
 class _Sums:
-    """What is counted of one field."""
-
     values: int = 0
     verbatim: int = 0
     overlap: float = 0.0
@@ -95,7 +83,6 @@ class _Sums:
     examples: list[str] = field(default_factory=list)
 
     def add(self, text: str, share: float, words: int) -> None:
-        """Count one value."""
         self.values += 1
         self.overlap += share
         self.words += words
@@ -111,10 +98,7 @@ class _Sums:
 def contamination(
     gold: Iterable[Any], text: TextIndex
 ) -> tuple[FieldContamination, ...]:
-    """Return how much of each field stands in a text, the largest share first.
-
-    Null, true and false have no words that would tell anything, and are left out.
-    """
+    """Return how much of each field stands in a text, the largest share first."""
     fields: dict[str, _Sums] = {}
     for record in gold:
         for path, value in leaves(record):

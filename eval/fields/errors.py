@@ -1,17 +1,5 @@
 """Errors of the field-level evaluation, each below `knowtrail.graph.errors.InputError`.
 
-```
-InputError (ValueError)
-├── SchemaError             an eval schema cannot be used; has `.path`
-├── GoldValidationError     a gold record does not fit its schema
-├── ArgumentError (TypeError)   an argument, value or parameter of the wrong type
-│   └── ScoringError        a transform or comparator cannot take a value
-├── RecordIdError (KeyError)    a gold record without a usable id
-├── NestingError            a value or schema nested too deep, or holding itself
-├── ComparatorNotFoundError (KeyError)
-└── TransformNotFoundError (KeyError)
-```
-
 `SchemaError` is not `knowtrail.graph.errors.SchemaError`, which is about a database.
 """
 
@@ -30,28 +18,17 @@ MAX_DEPTH = 100
 
 
 class SchemaError(InputError):
-    """An eval schema cannot be used.
-
-    Attributes:
-        path: Where in the schema, empty at its root.
-    """
+    """An eval schema cannot be used, at a path that is empty at its root."""
 
     def __init__(self, message: str, path: str = "") -> None:
-        """Keep the place."""
         super().__init__(f"{path}: {message}" if path else message)
         self.path = path
 
 
 class GoldValidationError(InputError):
-    """A gold record does not fit its schema.
-
-    Attributes:
-        record_id: Which record, by its id or its position.
-        path: Schema path of the field.
-    """
+    """A gold record, by id or position, does not fit its schema at a schema path."""
 
     def __init__(self, message: str, record_id: str | int = "", path: str = "") -> None:
-        """Keep record and place."""
         super().__init__(message)
         self.record_id = record_id
         self.path = path
@@ -88,11 +65,7 @@ class TransformNotFoundError(InputError, KeyError):
 
 
 def refuse_one(records: Any, name: str) -> None:
-    """Refuse one record in place of many, whose keys would pass for records.
-
-    Raises:
-        ArgumentError: If it is an object or text.
-    """
+    """Refuse one record in place of many, whose keys would pass for records."""
     if isinstance(records, dict | str | bytes):
         msg = f"{name} must be a list of records, not one {type(records).__name__}."
         raise ArgumentError(msg)
@@ -100,11 +73,7 @@ def refuse_one(records: Any, name: str) -> None:
 
 @contextmanager
 def too_deep_told(what: str) -> Iterator[None]:
-    """Turn a `RecursionError` inside the block into a `NestingError`.
-
-    Raises:
-        NestingError: If the block ran out of stack.
-    """
+    """Turn a `RecursionError` inside the block into a `NestingError`."""
     try:
         yield
     except RecursionError as error:

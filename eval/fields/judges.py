@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from knowtrail.eval.fields.comparators import ComparatorResult, same
+from knowtrail.eval.fields.comparators import BatchItem, ComparatorResult, same
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.models import parse_json_reply
+from knowtrail.eval.models import object_form, parse_json_reply
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.models.prompts import estimated_tokens, marked
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from knowtrail.eval.fields.comparators import BatchItem
     from knowtrail.graph.models.language_models import LanguageModel
 
 _LOG = logging.getLogger(__name__)
@@ -33,13 +32,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JudgeItem:
-    """One pair for a judge.
-
-    Attributes:
-        path: Where the pair comes from, for context.
-        gold: The value as it should be, after the transforms.
-        extracted: The extracted value, after the transforms.
-    """
+    """One pair of values for a judge, after the transforms, with its path."""
 
     path: str
     gold: Any
@@ -106,7 +99,6 @@ class SemanticBatchComparator:
         return list(verdicts)
 
     def _result(self, verdict: Any) -> ComparatorResult | None:
-        """Return a verdict as a result, None where it is no number."""
         if not isinstance(verdict, int | float) or not math.isfinite(verdict):
             return None
         reason = "judge match" if verdict >= 1 else "judge mismatch"
@@ -114,23 +106,17 @@ class SemanticBatchComparator:
 
 
 class FakeJudge:
-    """A judge for tests and examples, which asks nobody.
-
-    Attributes:
-        calls: The items of every call.
-    """
+    """A judge for tests and examples, which asks nobody."""
 
     def __init__(
         self,
         responses: Mapping[tuple[str, str], float | None] | None = None,
         default_score: float | None = None,
     ) -> None:
-        """Keep the answers.
+        """Keep the verdicts by the texts of gold and extracted value.
 
-        Args:
-            responses: Texts of gold and extracted value to the verdict.
-            default_score: The verdict of other pairs; None compares their texts without
-                regard to case and to white space at the ends.
+        Without a `default_score`, other pairs are compared without case and outer white
+        space.
         """
         self.responses = dict(responses or {})
         self.default_score = default_score
@@ -173,7 +159,6 @@ class JudgementFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name the file; it is made when there is something to keep."""
         self.path = path
 
     def read(self, keys: list[str]) -> dict[str, float]:
@@ -232,19 +217,10 @@ class ModelJudge:
         cache: bool = True,
         seconds: float = 60.0,
     ) -> None:
-        """Choose the model; it is asked nothing yet.
+        """Choose the model, None for that of the settings; it is asked nothing yet.
 
-        Args:
-            model: Any LangChain chat model; None is that of the settings.
-            prompt_template: Prompt with `{pairs}` where the pairs belong, and other
-                braces doubled.
-            cache_file: Where verdicts are kept; None is a file in the home folder.
-            cache: Whether verdicts are kept at all.
-            seconds: Time limit of a call.
-
-        Raises:
-            InputError: If the template cannot be used.
-            MissingExtraError: If no model is given and that one's client is missing.
+        The prompt has `{pairs}` where the pairs belong, and other braces doubled.
+        Without `cache_file` verdicts are kept in the home folder.
         """
         from knowtrail.graph.models.language_models import (
             LanguageModel,
@@ -263,11 +239,7 @@ class ModelJudge:
             self._file = JudgementFile(Path(path))
 
     def judge_batch(self, items: list[JudgeItem]) -> list[float | None]:
-        """Return 1, 0 or None for every pair.
-
-        Raises:
-            ModelError: If the model's server is down or refuses.
-        """
+        """Return 1, 0 or None for every pair."""
         keys = [self._key(item) for item in items]
         known = self._file.read(list(dict.fromkeys(keys))) if self._file else {}
         asked = {
@@ -338,23 +310,13 @@ def _check_template(template: str) -> None:
 
 
 def _rendered(value: Any) -> str:
-    """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _reply_schema(count: int) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "results": {
-                "type": "array",
-                "items": {"type": "integer", "enum": [0, 1]},
-                "minItems": count,
-                "maxItems": count,
-            }
-        },
-        "required": ["results"],
-    }
+    verdict = {"type": "integer", "enum": [0, 1]}
+    sizes = {"minItems": count, "maxItems": count}
+    return object_form(results={"type": "array", "items": verdict, **sizes})
 
 
 def _verdicts(text: str) -> list[float | None] | None:

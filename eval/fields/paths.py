@@ -30,9 +30,7 @@ def key_step(key: str) -> str:
 
 def child_path(path: str, key: str) -> str:
     """Return the path of a key of the object at `path`."""
-    return (
-        (path + key_step(key)).removeprefix(".") if not path else path + key_step(key)
-    )
+    return path + key_step(key) if path else key_step(key).removeprefix(".")
 
 
 def _last_step(path: str) -> str:
@@ -69,10 +67,7 @@ def category(value: Any) -> str:
 
 
 def leaves(record: Any) -> Iterator[tuple[str, Any]]:
-    """Yield schema path and value of everything that is no object and no array.
-
-    Empty objects and arrays have no leaves. Any depth will do.
-    """
+    """Yield schema path and value of everything that is no object and no array."""
     waiting: list[tuple[str, Any]] = [("", record)]
     while waiting:
         path, value = waiting.pop()

@@ -9,7 +9,7 @@ import re
 from bisect import insort
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.paths import schema_path
 from knowtrail.eval.fields.results import HALLUCINATION, MATCH, OMISSION, SCORED
@@ -40,7 +40,6 @@ def marked_difference(gold: str, extracted: str) -> tuple[str, str]:
 
 
 def _marked(text: str, *, same: bool) -> str:
-    """Return a piece of a text, marked where it differs."""
     shown = shown_text(text)
     return shown if same or not text else f"<mark>{shown}</mark>"
 
@@ -54,39 +53,12 @@ SHOWN_TEXT = 400
 _REASON_TEXT = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstRecord:
-    """One of the records with the lowest F1.
-
-    Attributes:
-        wrong: Fields that are no match, the first of them.
-        right: Fields that match, the first of them.
-        more_wrong: How many fields that are no match are not among `wrong`.
-        more_right: How many that match are not among `right`.
-    """
-
-    record_id: str
-    precision: float
-    recall: float
-    f1: float
-    wrong: tuple[FieldResult, ...]
-    right: tuple[FieldResult, ...]
-    more_wrong: int
-    more_right: int
-
-
 @dataclass(slots=True)
 class HeatMap:
     """Mean score of each field over the records, in at most `COLUMNS` columns.
 
-    A column is a run of records that follow each other. Whenever there are more columns
-    than are kept, every two become one.
-
-    Attributes:
-        width: Records a column.
-        records: How many records were counted.
-        cells: Schema path to (sum of scores, number of fields) of each column.
-        left_out: Fields that came after the first `FIELDS` and are not drawn.
+    A column is a run of records; whenever there are too many, every two become one.
+    Fields after the first `FIELDS` are `left_out`.
     """
 
     width: int = 1
@@ -106,7 +78,6 @@ class HeatMap:
                 self._count(schema_path(result.path), column, result.score)
 
     def _count(self, path: str, column: int, score: float) -> None:
-        """Count one field."""
         row = self.cells.get(path)
         if row is None:
             if len(self.cells) >= FIELDS:
@@ -120,7 +91,6 @@ class HeatMap:
         row[column] = (total + score, count + 1)
 
     def _halve(self) -> None:
-        """Make every two columns one."""
         self.width *= 2
         for row in self.cells.values():
             if len(row) % 2:
@@ -155,7 +125,7 @@ class ReportGatherer:
 
     def __init__(self) -> None:
         self.heat = HeatMap()
-        self._worst: list[tuple[float, int, WorstRecord]] = []
+        self._worst: list[tuple[float, int, dict[str, Any]]] = []
 
     def add(self, record: RecordResult) -> None:
         """Take the next record."""
@@ -170,26 +140,25 @@ class ReportGatherer:
             del self._worst[WORST:]
 
     @property
-    def worst(self) -> tuple[WorstRecord, ...]:
+    def worst(self) -> tuple[dict[str, Any], ...]:
         """The records with the lowest F1, the worst first, then by their order."""
         return tuple(entry[2] for entry in self._worst)
 
 
-def _shown_record(record: RecordResult) -> WorstRecord:
-    """Return what is shown of a record."""
+def _shown_record(record: RecordResult) -> dict[str, Any]:
     scored = [r for r in record.field_results if r.status in SCORED]
     wrong = [r for r in scored if r.status != MATCH]
     right = [r for r in scored if r.status == MATCH]
-    return WorstRecord(
-        record_id=str(record.record_id)[:SHOWN_TEXT],
-        precision=record.precision,
-        recall=record.recall,
-        f1=record.f1,
-        wrong=tuple(map(_shown_field, wrong[:SHOWN_FIELDS])),
-        right=tuple(map(_shown_field, right[:SHOWN_MATCHES])),
-        more_wrong=max(0, len(wrong) - SHOWN_FIELDS),
-        more_right=max(0, len(right) - SHOWN_MATCHES),
-    )
+    return {
+        "record_id": str(record.record_id)[:SHOWN_TEXT],
+        "precision": record.precision,
+        "recall": record.recall,
+        "f1": record.f1,
+        "wrong": tuple(map(_shown_field, wrong[:SHOWN_FIELDS])),
+        "right": tuple(map(_shown_field, right[:SHOWN_MATCHES])),
+        "more_wrong": max(0, len(wrong) - SHOWN_FIELDS),
+        "more_right": max(0, len(right) - SHOWN_MATCHES),
+    }
 
 
 def _shown_field(result: FieldResult) -> FieldResult:
@@ -207,7 +176,6 @@ def _shown_field(result: FieldResult) -> FieldResult:
 
 
 def _cut(value: object) -> str:
-    """Return a value as JSON of a bounded length."""
     text = value_text(value)
     return text if len(text) <= SHOWN_TEXT else f"{text[:SHOWN_TEXT]}..."
 
@@ -252,7 +220,6 @@ def by_position_text(found: Mapping[str, int]) -> str:
 
 
 def _marked_values(field: FieldResult) -> tuple[str, str]:
-    """Return both values of a field as HTML."""
     gold, extracted = field.gold_value, field.extracted_value
     if field.status == MATCH or gold is None or extracted is None:
         return shown_text(gold or ""), shown_text(extracted or "")

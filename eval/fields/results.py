@@ -1,5 +1,9 @@
 """Results of a field, a record and a run, and the metrics that sum them up.
 
+A plugin is a Python file of the user, which is run once, where it is named. It
+registers comparators and transforms, and a function `post_process` in it takes the
+results of each record and returns those to count.
+
 Statuses are plain strings:
 
 | status | means | precision | recall |
@@ -16,17 +20,24 @@ Statuses are plain strings:
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.fields.comparators import same
 from knowtrail.eval.fields.paths import schema_path
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import file_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.fields.schema import Plan
+    from knowtrail.eval.fields.scoring import PostProcess
 
 MATCH = "match"
 MISMATCH = "mismatch"
@@ -49,12 +60,7 @@ class FieldResult:
             bracket or a quote is written `["a.b"]`.
         score: Between 0 and 1 for the comparators that come with this package.
         comparator: Name of the comparator in the schema; empty where none was asked.
-        gold_value: The value as gold has it.
-        extracted_value: The value as it was extracted.
-        status: One of the seven strings of this module.
-        reason: Why it is not a match, where there is something to say.
         gold_compared: The gold value after the transforms.
-        extracted_compared: The extracted value after the transforms.
     """
 
     path: str
@@ -70,15 +76,7 @@ class FieldResult:
 
 @dataclass(frozen=True, slots=True)
 class FieldAggregation:
-    """All results of one path.
-
-    Attributes:
-        mean_score: Average score, with 0 for omissions and hallucinations.
-        matches: How many are right.
-        mismatches: How many are wrong.
-        omissions: How often it is missing from the extraction.
-        hallucinations: How often it is not in gold.
-    """
+    """All results of one path; an omission or hallucination counts 0 in the mean."""
 
     mean_score: float
     matches: int
@@ -93,12 +91,6 @@ class RecordResult:
 
     Attributes:
         record_id: The gold record's id, or its position.
-        field_results: Results of its fields, in the order of the schema.
-        gold: The gold record itself, not a copy.
-        extracted: The extracted record itself, not a copy.
-        precision: Of what was extracted, how much is right.
-        recall: Of what gold has, how much was extracted rightly.
-        f1: Their harmonic mean.
         by_position: Schema path to how many of its arrays were too large to be paired
             by what fits best, and were paired by position.
     """
@@ -119,18 +111,10 @@ class RunResult:
 
     Attributes:
         records: Results of the records; empty where they were streamed.
-        mean_precision: Mean over the records.
-        mean_recall: Mean over the records.
-        mean_f1: Mean of the records' F1.
-        total_records: How many records were evaluated.
         total_fields: Scored fields: not skipped, pending or failed.
-        total_omissions: Fields that the extraction lacks.
-        total_hallucinations: Fields that gold lacks.
-        total_batch_errors: Fields whose batch comparator failed.
         per_field: Instance path (`sensors[0].name`) to its results.
         per_schema_path: Schema path (`sensors[].name`) to its results, over all
             elements of an array: what to read where arrays have no fixed places.
-        by_position: As in `RecordResult`, over all records.
     """
 
     records: Sequence[RecordResult]
@@ -172,9 +156,8 @@ def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]
 
 
 def _lone(path: str, comparator: str, value: Any, status: str) -> FieldResult:
-    if status == OMISSION:
-        return FieldResult(path, 0.0, comparator, value, None, status)
-    return FieldResult(path, 0.0, comparator, None, value, status)
+    sides: tuple[Any, Any] = (value, None) if status == OMISSION else (None, value)
+    return FieldResult(path, 0.0, comparator, *sides, status)
 
 
 def below(path: str, child: Plan) -> str:
@@ -268,17 +251,10 @@ class RunAccumulator:
     """Sums up records one by one; keeps none of them.
 
     Means are exact until they are asked for, so that the order of the records does not
-    matter. Memory grows with the number of different paths only, and with a limit not
-    even with those.
+    matter. Of more paths than `path_limit` the others are counted as `OTHER_PATHS`.
     """
 
     def __init__(self, *, path_limit: int | None = None) -> None:
-        """Start with nothing.
-
-        Args:
-            path_limit: How many paths are counted one by one; the results of others
-                are counted together, under `OTHER_PATHS`. None is no limit.
-        """
         self._limit = path_limit
         self._sums = [Fraction(0)] * 3
         self._counts = dict.fromkeys((*SCORED, BATCH_ERROR), 0)
@@ -303,7 +279,6 @@ class RunAccumulator:
                 self._at(self._by_schema_path, schema_path(path)).add(status, score)
 
     def _at(self, paths: dict[str, _Path], path: str) -> _Path:
-        """Return the counts of a path."""
         found = paths.get(path)
         if found is None:
             if self._limit is not None and len(paths) >= self._limit:
@@ -332,3 +307,109 @@ class RunAccumulator:
             },
             by_position=dict(self._by_position),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class NullHandling:
+    """What counts as absent: values equal to these and of their type; 0 is not False.
+
+    A field that both sides lack is skipped, or else is a match.
+    """
+
+    absent_values: list[Any] = field(default_factory=lambda: [None])
+    both_absent_skip: bool = True
+
+
+def reclassify_nulls(
+    field_results: list[FieldResult], config: NullHandling
+) -> list[FieldResult]:
+    """Take values such as null for absent, in place; return the same list.
+
+    For extractions that must write every key. Compared values are looked at; a
+    container that was scored as a whole is judged by its own value, which the library
+    that this follows skips, a wrong type included.
+    """
+    settled = {SKIPPED, BATCH_ERROR, OMISSION, HALLUCINATION}
+    for result in field_results:
+        if result.status in settled:
+            continue
+        no_gold = _absent(result.gold_compared, config)
+        no_extracted = _absent(result.extracted_compared, config)
+        if no_gold and no_extracted:
+            if config.both_absent_skip:
+                _change(result, SKIPPED, "both absent")
+            else:
+                _change(result, MATCH, "both absent (counted as match)")
+        elif no_gold:
+            _change(result, HALLUCINATION, "gold is absent")
+        elif no_extracted:
+            _change(result, OMISSION, "extracted is absent")
+    return field_results
+
+
+def _absent(value: Any, config: NullHandling) -> bool:
+    return any(
+        value is absent or same(value, absent) for absent in config.absent_values
+    )
+
+
+def _change(result: FieldResult, status: str, reason: str) -> None:
+    result.status, result.reason = status, reason
+    result.score = 1.0 if status == MATCH else 0.0
+
+
+def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult]:
+    """Fail every field of a batch comparator that failed for one of them, in place.
+
+    For comparators whose scores mean something only together. Omissions and
+    hallucinations stay.
+    """
+    failed = {
+        result.comparator for result in field_results if result.status == BATCH_ERROR
+    } - {""}
+    for result in field_results:
+        if result.comparator in failed and result.status not in {
+            OMISSION,
+            HALLUCINATION,
+        }:
+            _change(
+                result,
+                BATCH_ERROR,
+                f"tainted: {result.comparator!r} failed for a field of this record",
+            )
+    return field_results
+
+
+def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
+    """Run a file that registers comparators; return its digest and post-processor."""
+    name = f"knowtrail_plugin_{path.stem}"
+    spec = spec_from_file_location(name, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise SourceError(f"{path} is no Python file: name a plugin that ends in .py.")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look for the module they are made in
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # plugins are anybody's
+        del sys.modules[name]
+        msg = f"The plugin {path} cannot be used: {type(error).__name__}: {error}"
+        raise InputError(msg) from error
+    found = getattr(module, "post_process", None)
+    if found is not None and not callable(found):
+        raise InputError(f"post_process of {path} is {found!r:.80}: write a function.")
+    return file_digest(path), found
+
+
+def in_turn(steps: Sequence[PostProcess]) -> PostProcess | None:
+    """Return one post-processor that does several in turn, None for none."""
+    if not steps:
+        return None
+
+    def all_steps(results: list[FieldResult]) -> list[FieldResult]:
+        for step in steps:
+            results = step(results)
+            if not isinstance(results, list):
+                break  # told by the evaluation
+        return results
+
+    return all_steps

@@ -1,41 +1,54 @@
-"""One evaluation of files, whole: scored, summed up, compared, stored."""
+"""One evaluation of files, whole: scored, summed up, compared, stored.
+
+Four further questions are answered beside the scores: how far annotators agree, whether
+gold stands in a text, whether values have shifted, and how other extractions differ.
+"""
 
 from __future__ import annotations
 
 from array import array
 from contextlib import nullcontext
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.eval.fields.agreement import annotator_agreement
+from knowtrail.eval.fields.contamination import TextIndex, contamination
 from knowtrail.eval.fields.paths import schema_path
+from knowtrail.eval.fields.records import RecordFile
 from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator, tally
-from knowtrail.eval.fields.scoring import PATH_LIMIT, iter_records
+from knowtrail.eval.fields.schema import parse_eval_schema
+from knowtrail.eval.fields.scoring import iter_records
+from knowtrail.eval.fields.shift import shifts
+from knowtrail.eval.report import Table, interval_dict
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
     bootstrap_intervals,
     compare_paired,
+    corrected_differences,
     ratio_f1,
     ratio_precision,
     ratio_recall,
 )
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from knowtrail.eval.fields.files import RecordFile
     from knowtrail.eval.fields.results import RecordResult, RunResult
     from knowtrail.eval.fields.scoring import PostProcess
-    from knowtrail.eval.statistics import Comparison, Interval, Statistic
+    from knowtrail.eval.statistics import Comparison, Difference, Interval, Statistic
     from knowtrail.eval.store import StoreLevel
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
 
 
@@ -50,20 +63,18 @@ METRICS: dict[str, Statistic] = {
 """Name to statistic: means over the records, and ratios over all fields at once."""
 
 _COLUMNS = 6
+_PATHS = 100_000
 
 
 class RunNumbers:
-    """Six numbers a record, from which every metric and its interval follow.
+    """Six numbers a record: sum of scores, extracted and gold fields, its metrics.
 
-    They are the sum of scores, the fields extracted, those of gold, and the record's
-    precision, recall and F1: 48 bytes a record. By field they are also kept, if that is
-    asked for, in 24 bytes a field and record.
+    They take 48 bytes a record; by field 24 bytes a field and record.
     """
 
     def __init__(
         self, records: Iterable[RecordResult] = (), *, by_field: bool = False
     ) -> None:
-        """Take records."""
         self._numbers = array("d")
         self._by_field = by_field
         self._fields: dict[str, array[float]] = {}
@@ -84,7 +95,6 @@ class RunNumbers:
         self._numbers.extend((*tally(record.field_results), *means))
 
     def __len__(self) -> int:
-        """Return how many records there are."""
         return len(self._numbers) // _COLUMNS
 
     @property
@@ -106,11 +116,7 @@ class RunNumbers:
 def run_intervals(
     numbers: RunNumbers, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Interval]:
-    """Return every metric of `METRICS` with its bootstrap interval over the records.
-
-    Raises:
-        InputError: If there is no record.
-    """
+    """Return every metric of `METRICS` with its bootstrap interval over the records."""
     if not len(numbers):
         raise InputError("A run without a record has no numbers: give one at least.")
     return bootstrap_intervals(
@@ -127,11 +133,7 @@ def _mean_score(means: NDArray[np.float64]) -> NDArray[np.float64]:
 def compare_fields(
     first: RunNumbers, second: RunNumbers, *, seed: int = 0
 ) -> dict[str, Comparison]:
-    """Compare the mean scores of two systems on the same records, by schema path.
-
-    A field is there if both have it; the interval draws the records in which either
-    has it.
-    """
+    """Compare mean scores by schema path, over records in which either has it."""
     found, others = {}, second.fields
     for path, one in first.fields.items():
         if path in others:
@@ -144,11 +146,7 @@ def compare_fields(
 def compare_runs(
     first: RunNumbers, second: RunNumbers, *, seed: int = 0
 ) -> dict[str, Comparison]:
-    """Compare two systems on the same gold records, metric by metric.
-
-    Raises:
-        InputError: If the runs have different numbers of records, or none.
-    """
+    """Compare two systems on the same gold records, metric by metric."""
     return {
         name: compare_paired(
             first.rows, second.rows, statistic, seed=seed, bounds=SHARE
@@ -163,11 +161,7 @@ def stored_record(
     level: StoreLevel = "failures",
     judges: Sequence[str] = (),
 ) -> EvalRecord:
-    """Return a record as the store takes it, with the Extractions that it judges.
-
-    The level `failures` keeps fields that are neither a match nor skipped, `all` every
-    field; the numbers of the record are kept either way.
-    """
+    """Return a record as the store takes it; `failures` are no match, nor skipped."""
     score, extracted, gold = tally(record.field_results)
     return EvalRecord(
         record_id=record.record_id,
@@ -221,18 +215,7 @@ def run_metrics(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldsRun:
-    """What is to be evaluated, and how.
-
-    Attributes:
-        id_field: The key of each gold record's id.
-        dataset: What the data set is called in the store.
-        store: Which fields are stored.
-        judged_field: Key of the extracted records that has the id of the Extraction or
-            Traversal that a record came from; it is not scored.
-        settings: What else makes this run another one, such as the judge's name.
-        post_process: Changes the results of each record; what it is, is for `settings`
-            to tell.
-    """
+    """What is evaluated; `judged_field` has ids of Extractions, and no score."""
 
     gold: RecordFile
     extracted: RecordFile
@@ -266,14 +249,7 @@ class FieldsRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """An evaluation that is done.
-
-    Attributes:
-        name: File of the extracted records.
-        result: Its metrics, without records.
-        run_id: Id of the stored run, None where it is not stored.
-        replaces: Whether the same run was in the store before, and was replaced.
-    """
+    """An evaluation that is done; `replaces` is whether it was in the store before."""
 
     name: str
     result: RunResult
@@ -283,34 +259,18 @@ class Finished:
     replaces: bool
 
 
-class Keeper(Protocol):
-    """Keeps something of every record of a run."""
-
-    def add(self, record: RecordResult) -> None:
-        """Take the next record."""
-        ...
-
-
 def run_fields(
     run: FieldsRun,
     *,
     connection: Connection | None = None,
-    keepers: Sequence[Keeper] = (),
+    keepers: Sequence[Callable[[RecordResult], object]] = (),
     by_field: bool = False,
     progress: Progress = silent,
 ) -> Finished:
-    """Evaluate files as a stream, in memory that does not grow with the records' size.
-
-    Without a connection nothing is stored.
-
-    Raises:
-        InputError: If records or schema cannot be used.
-        DatabaseError: If the store fails; what is stored is marked, and the next
-            attempt replaces it.
-    """
-    summed = RunAccumulator(path_limit=PATH_LIMIT)
+    """Evaluate files as a stream; memory does not grow with the records."""
+    summed = RunAccumulator(path_limit=_PATHS)
     numbers = RunNumbers(by_field=by_field)
-    every: list[Keeper] = [summed, numbers, *keepers]
+    every = [summed.add, numbers.add, *keepers]
     judged: list[str] = []
     storing = (
         nullcontext(None)
@@ -327,7 +287,7 @@ def run_fields(
         )
         for done, record in enumerate(records, start=1):
             for keeper in every:
-                keeper.add(record)
+                keeper(record)
             if writer is not None:
                 writer.add(stored_record(record, level=run.store, judges=judged))
             progress(f"Scoring {run.extracted.path.name}", done, run.gold.count)
@@ -346,7 +306,6 @@ def run_fields(
 
 
 def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
-    """Yield the extracted records; `judged` has what the latest one came from."""
     for record in run.extracted.records():
         judged.clear()
         if run.judged_field is not None and isinstance(record, dict):
@@ -354,3 +313,230 @@ def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
             listed = source if isinstance(source, list) else [source]
             judged += [str(one) for one in listed if one is not None]
         yield record
+
+
+WHOLE = "(the whole record)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """An answer: its name and value as JSON has it, and its tables for people."""
+
+    name: str
+    value: list[dict[str, Any]]
+    tables: list[Table]
+
+
+def questions(
+    gold: RecordFile, given: dict[str, Any], schema: dict[str, Any]
+) -> list[Callable[[], Answer]]:
+    """Return what a command asks, its files checked: each is called for its answer."""
+    id_field = given["id_field"]
+    asked: list[Callable[[], Answer]] = []
+    if given["agreement"]:
+        annotators = [
+            RecordFile.checked(path, may_lack=True, id_field=id_field).paired_with(gold)
+            for path in given["agreement"]
+        ]
+        asked.append(partial(_agreement, [gold, *annotators], schema))
+    if given["against_text"]:
+        for path in given["against_text"]:
+            next(read_lines(path), None)
+        asked.append(partial(_contamination, gold, given["against_text"]))
+    if given["shift_from"]:
+        older = RecordFile.checked(given["shift_from"], may_lack=True)
+        newer = given["extracted"]
+        asked.append(
+            partial(
+                _shift,
+                older,
+                RecordFile.checked(newer, may_lack=True) if newer else gold,
+            )
+        )
+    return asked
+
+
+def _table(
+    title: str,
+    note: str,
+    found: Sequence[Any],
+    columns: dict[str, Callable[[Any], object]],
+) -> Table:
+    """Return results as a table; a field without a path is the whole record."""
+    return Table(
+        title=title,
+        note=note,
+        columns=("field", *columns),
+        rows=[
+            [one.field or WHOLE, *(str(cell(one)) for cell in columns.values())]
+            for one in found
+        ],
+    )
+
+
+def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
+    records = zip(*(file.records() for file in files), strict=True)
+    found = annotator_agreement(parse_eval_schema(schema), records)
+    table = _table(
+        "Agreement of annotators",
+        f"Gold and {len(files) - 1} more, over the alignment of the schema; - is not "
+        "defined.",
+        found,
+        {
+            "units": lambda one: one.units,
+            "agreed": lambda one: known(one.agreed),
+            "Cohen": lambda one: known(one.cohen),
+            "Fleiss": lambda one: known(one.fleiss),
+            "alpha": lambda one: known(one.alpha),
+            "alpha of numbers": lambda one: known(one.alpha_interval),
+        },
+    )
+    return Answer(name="agreement", value=list(map(asdict, found)), tables=[table])
+
+
+def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
+    lines = chain.from_iterable(read_lines(path) for path in texts)
+    found = contamination(gold.records(), TextIndex(text for _, text in lines))
+    table = _table(
+        "Gold values in the text",
+        "Share of values that stand there whole, and of their runs of words; short "
+        "values may stand there by chance.",
+        found,
+        {
+            "values": lambda one: one.values,
+            "verbatim": lambda one: f"{one.verbatim:.3f}",
+            "overlap": lambda one: f"{one.overlap:.3f}",
+            "words": lambda one: f"{one.mean_words:.1f}",
+            "longest": lambda one: one.examples[0] if one.examples else "-",
+        },
+    )
+    return Answer(name="contamination", value=list(map(asdict, found)), tables=[table])
+
+
+def _shift(older: RecordFile, newer: RecordFile) -> Answer:
+    found = shifts(older.records(), newer.records())
+    table = _table(
+        "Shift of values",
+        f"{newer.path.name} against older records; p corrected by Benjamini-Hochberg.",
+        found,
+        {
+            "of": lambda one: one.aspect,
+            "test": lambda one: one.test,
+            "before": lambda one: one.before,
+            "after": lambda one: one.after,
+            "p": lambda one: f"{one.adjusted:.3g}",
+            "shifted": lambda one: "yes" if one.shifted else "no",
+        },
+    )
+    value = [asdict(one) | {"statistic": _finite(one.statistic)} for one in found]
+    return Answer(name="shift", value=value, tables=[table])
+
+
+def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
+    """Compare other extractions of the same gold with the first, in all and by field.
+
+    All p-values of one metric, and all of fields, are corrected together.
+    """
+    runs = [compare_runs(first.numbers, one.numbers, seed=seed) for one in others]
+    fields = [compare_fields(first.numbers, one.numbers, seed=seed) for one in others]
+    value, tables = [], []
+    for one, by_metric, by_field in zip(
+        others, _corrected(runs), _corrected(fields, metric="score"), strict=True
+    ):
+        value.append(
+            as_dict(one)
+            | {
+                "comparison": _comparison_dict(by_metric),
+                "comparison_by_field": _comparison_dict(by_field),
+            }
+        )
+        plain = {name.replace("_", " "): found for name, found in by_metric.items()}
+        apart = sorted(
+            by_field.items(),
+            key=lambda item: (-abs(item[1].found.difference.value), item[0]),
+        )
+        tables += [
+            _differences(one.name, "metric", plain),
+            _differences(one.name, "field", dict(apart)),
+        ]
+    return Answer(name="compared", value=value, tables=tables)
+
+
+def _corrected(
+    found: Sequence[Mapping[str, Comparison]], *, metric: str = ""
+) -> list[dict[str, Difference]]:
+    """Return comparisons of several rivals by name; `metric` is that of all names."""
+    tests = [
+        (name, "", metric or name, one) for each in found for name, one in each.items()
+    ]
+    corrected = iter(corrected_differences(tests))
+    return [{name: next(corrected) for name in each} for each in found]
+
+
+def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table:
+    by, family = "", "all extractions, metric by metric"
+    if kind == "field":
+        by, family = ", by field", "all fields of all extractions"
+    return Table(
+        title=f"Compared with {name}{by}",
+        note=f"{name} minus the first over the same records, with the 95% interval of "
+        f"the difference; p by swapping the two, corrected by Holm for {family}.",
+        columns=(kind, "first", "other", "difference", "from", "to", "p"),
+        rows=[
+            (
+                label or WHOLE,
+                f"{one.found.first:.3f}",
+                f"{one.found.second:.3f}",
+                f"{one.found.difference.value:+.3f}",
+                known(one.found.difference.low, "+"),
+                known(one.found.difference.high, "+"),
+                f"{one.p_value:.3g}",
+            )
+            for label, one in found.items()
+        ],
+    )
+
+
+def known(value: float | None, sign: str = "") -> str:
+    """Return a number with three places, - where it is not defined."""
+    return "-" if value is None or value != value else f"{value:{sign}.3f}"
+
+
+def _finite(value: float) -> float | None:
+    """Return a number as JSON can say it; an infinite odds ratio is null."""
+    return value if value - value == 0 else None
+
+
+def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            "first": one.found.first,
+            "second": one.found.second,
+            "difference": interval_dict(one.found.difference),
+            "p_value": one.found.p_value,
+            "adjusted": one.p_value,
+        }
+        for name, one in found.items()
+    }
+
+
+def as_dict(finished: Finished) -> dict[str, Any]:
+    """Return an evaluation for JSON."""
+    result = finished.result
+    return {
+        "file": finished.name,
+        "run": finished.run_id,
+        "records": result.total_records,
+        "fields": result.total_fields,
+        "omissions": result.total_omissions,
+        "hallucinations": result.total_hallucinations,
+        "batch_errors": result.total_batch_errors,
+        "by_position": result.by_position,
+        "metrics": {
+            name: interval_dict(interval)
+            for name, interval in finished.intervals.items()
+        },
+        "per_field": {
+            path: asdict(field) for path, field in result.per_schema_path.items()
+        },
+    }

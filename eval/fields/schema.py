@@ -47,10 +47,7 @@ class SchemaNode:
         json_type: The declared type, "multi" where there are several.
         comparator: How it is scored; without a name its children are.
         children: Properties of an object, or the one element of an array.
-        skip: Whether it is not scored.
-        transforms: What is done to both values before they are compared.
         align: How an array's elements are paired; None is by position.
-        allowed_types: The types of a "multi" node.
     """
 
     path: str
@@ -85,11 +82,7 @@ def iter_schema(node: SchemaNode) -> Iterator[SchemaNode]:
 def schema_children(
     schema: dict[str, Any],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Return the properties and the element schema that a raw schema has.
-
-    The declared type is not consulted. Only one of the two is given, properties first;
-    a schema with several types has neither.
-    """
+    """Return properties, or else the element schema, of a schema of one type."""
     if isinstance(kind := schema.get("type"), list) and (
         len({str(name) for name in kind} - {"null"}) != 1
     ):
@@ -117,12 +110,7 @@ _DEFAULTS: dict[str, str | dict[str, Any]] = dict(_BUILT_IN)
 def parse_xeval_entry(entry: Any) -> tuple[str, dict[str, Any]]:
     """Return name and parameters of a comparator or transform as schemas write them.
 
-    Args:
-        entry: A name, or an object with one key, the name, and an object of parameters.
-
-    Raises:
-        InputError: If the name is empty, or the object is not of that shape.
-        ArgumentError: If it is neither, or the name is no text.
+    That is a name, or an object with one key, the name, and an object of parameters.
     """
     if isinstance(entry, str):
         if not entry:
@@ -145,10 +133,6 @@ def set_type_default(json_type: str, comparator: str | dict[str, Any]) -> None:
 
     The type "multi" is that of places with several. Whether the comparator is
     registered is seen when a schema is parsed.
-
-    Raises:
-        InputError: If one is empty or of the wrong shape.
-        ArgumentError: If the comparator is neither text nor an object.
     """
     if not isinstance(json_type, str) or not json_type:
         raise InputError(f"The JSON type {json_type!r} must be text that is not empty.")
@@ -163,10 +147,7 @@ def reset_type_defaults() -> None:
 
 
 def declared_type(schema: dict[str, Any]) -> tuple[str, list[str] | None]:
-    """Return the type of a place of a schema, and its types where it has several.
-
-    "null" among several does not count.
-    """
+    """Return the type of a place, and its types where it has several, "null" apart."""
     kind = schema.get("type")
     if isinstance(kind, str):
         return kind, None
@@ -182,10 +163,6 @@ def annotate_xeval(schema: dict[str, Any]) -> dict[str, Any]:
     """Give every leaf without a say its type's comparator, in place; return all.
 
     A leaf with `x-eval-compare` or `x-eval-skip`, whatever its value, is left as it is.
-
-    Raises:
-        ArgumentError: If it is no object.
-        NestingError: If it has too many levels.
     """
     if not isinstance(schema, dict):
         raise ArgumentError(f"A schema must be an object, not {type(schema).__name__}.")
@@ -221,11 +198,9 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
     In this order: null branches of anyOf go; every `$ref` is replaced; allOf is merged,
     of two sayings the first wins, only `properties` are united; an anyOf whose branches
     have different types becomes a list of types; `$defs` go. What stays as it is
-    (oneOf, if, patternProperties and others) is told in one warning.
-
-    Keys beside a `$ref` are kept and win over what it points to, so that a description
-    or an `x-eval-skip` holds for that one place; the library that this follows loses
-    them. Nor does a property that is called anyOf break anything here.
+    (oneOf, if, patternProperties and others) is told in one warning. Keys beside a
+    `$ref` are kept and win over what it points to; the library that this follows loses
+    them.
 
     Raises:
         SchemaError: If a reference points nowhere, to another document, or at last to
@@ -251,7 +226,6 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without anyOf's null branches; a single branch left is put in."""
     branches = schema.get("anyOf")
     if not isinstance(branches, list):
         return schema
@@ -300,7 +274,6 @@ class _Resolver:
         }
 
     def _part(self, key: str, item: Any, path: str, chain: tuple[str, ...]) -> Any:
-        """Return what stands at one key of a schema."""
         if key in _DATA or key in _LEFT:
             return item
         if key in _NAMED and isinstance(item, dict):
@@ -326,7 +299,6 @@ class _Resolver:
         return _merged(own, target)
 
     def _find(self, reference: str, path: str) -> Any:
-        """Return what a reference points to, as it is written there."""
         from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
 
         try:
@@ -335,11 +307,11 @@ class _Resolver:
             msg = f"the reference {reference!r} points to nothing"
             raise SchemaError(msg, path) from error
         except Unresolvable as error:
-            msg = (
+            raise SchemaError(
                 f"the reference {reference!r} leaves the schema: nothing is fetched, "
-                "put what it names into '$defs'"
-            )
-            raise SchemaError(msg, path) from error
+                "put what it names into '$defs'",
+                path,
+            ) from error
         except AttributeError as error:  # on the way there is what is no schema
             msg = f"the reference {reference!r} leads through what is no schema"
             raise SchemaError(msg, path) from error
@@ -373,7 +345,6 @@ def _simplify(schema: dict[str, Any], path: str) -> None:
 
 
 def _merge_all_of(schema: dict[str, Any]) -> None:
-    """Merge allOf into the schema that has it."""
     if isinstance(branches := schema.get("allOf"), list):
         del schema["allOf"]
         for branch in branches:
@@ -424,10 +395,6 @@ def parse_eval_schema(raw_schema: dict[str, Any]) -> SchemaNode:
 
     Parameters of comparators and transforms are checked here as well, before any record
     is scored; the library that this follows meets wrong ones while it scores.
-
-    Raises:
-        SchemaError: If it cannot be used; its `path` says where.
-        NestingError: If it has too many levels.
     """
     if not isinstance(raw_schema, dict):
         raise SchemaError("Eval schema must be an object")
@@ -485,7 +452,6 @@ def _check_keys(raw: dict[str, Any], path: str) -> None:
 
 
 def _spec(kind: type[_S], entry: Any, key: str, path: str) -> _S:
-    """Return what a schema names: registered, with parameters that fit it."""
     known = COMPARATORS if kind is ComparatorSpec else TRANSFORMS
     try:
         spec = kind(*parse_xeval_entry(entry))
@@ -512,7 +478,6 @@ def _transforms(raw: dict[str, Any], path: str) -> list[TransformSpec]:
 
 
 def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
-    """Return a place's alignment, None where it has none."""
     if "x-eval-align" not in raw:
         return None
     align = raw["x-eval-align"]
@@ -536,7 +501,6 @@ def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
 
 
 def _match_problem(raw: dict[str, Any], align: dict[str, Any]) -> str | None:
-    """Say what is wrong with how elements are matched."""
     match_by = align.get("match_by")
     if match_by is None:
         return None
@@ -573,7 +537,6 @@ def _warn_key(raw: dict[str, Any], align: dict[str, Any], path: str) -> None:
 
 
 def _warn_unfit(name: str, kind: str, path: str) -> None:
-    """Warn of a comparator that hardly fits the type."""
     if name == "numeric" and kind in {"string", "boolean"}:
         _LOG.warning("%s: comparator 'numeric' on type '%s'.", path, kind)
     elif name == "exact" and kind in {"number", "integer"}:
@@ -586,17 +549,9 @@ def _warn_unfit(name: str, kind: str, path: str) -> None:
 class Plan:
     """One place of a schema, ready to be scored.
 
-    Attributes:
-        step: What its path adds to that of its parent.
-        kind: "leaf", "object" or "array": how two present values are scored.
-        compare: What scores a leaf; None for a batch comparator, and for none at all.
-        transforms: Done to both values first.
-        children: Plans of properties, or of the one element.
-        align: "ordered", "hungarian", or "key_field".
-        align_key: The key of "key_field".
-        has_batch: Whether it, or anything below it, waits for a batch comparator.
-        by_position: How many arrays of each schema path were too large to be paired by
-            what fits best; one counter for the whole plan.
+    `kind` is "leaf", "object" or "array"; `compare` is None for a batch comparator, and
+    for none at all; `has_batch` holds for what is below too; `by_position` counts
+    arrays that were too large to be paired by what fits best, for the whole plan.
     """
 
     path: str
@@ -617,12 +572,7 @@ class Plan:
 
 
 def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
-    """Return a schema ready for scoring, with comparators as registered now.
-
-    Raises:
-        ComparatorNotFoundError: If a leaf has no known comparator.
-        TransformNotFoundError: If a transform is not known.
-    """
+    """Return a schema ready for scoring, with comparators as registered now."""
     counter = Counter[str]() if by_position is None else by_position
     children = [plan(child, counter) for child in node.children]
     name, structural = node.comparator.name, bool(children)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from knowtrail.eval.statistics import Correction
+    Floats: TypeAlias = NDArray[np.float64]
 
-    Statistic = Callable[
-        [NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
-    ]
+    Statistic = Callable[[Floats, Floats], Floats]
 
 Aspect = Literal["length", "numbers", "presence", "values"]
 
@@ -58,20 +56,12 @@ _CUTS = 200
 _CELLS = 100_000
 """How much of all permutations is held at once."""
 _ROUNDING = 1e-9
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldShift:
-    """One test of one field.
-
-    Attributes:
-        aspect: What was compared: `numbers`, `values`, `length` or `presence`.
-        test: `kolmogorov-smirnov`, `chi-square` or `fisher-exact`; the first two with
-            `, records permuted` where records have several values.
-        statistic: The test's statistic; the odds ratio for `fisher-exact`.
-        adjusted: Its p-value corrected for all tests of the comparison.
-        shifted: Whether that is below the level.
-    """
+    """One test of one field; `adjusted` is corrected for all tests."""
 
     field: str
     aspect: Aspect
@@ -86,8 +76,6 @@ class FieldShift:
 
 @dataclass(slots=True)
 class _Side:
-    """The values of one field on one side, and how many each record has of them."""
-
     values: list[Any] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
@@ -96,27 +84,12 @@ _Test = tuple[str, float, float]
 """Name, statistic, p-value."""
 
 
-def shifts(
-    before: Iterable[Any],
-    after: Iterable[Any],
-    *,
-    level: float = 0.05,
-    correction: Correction = "benjamini-hochberg",
-) -> tuple[FieldShift, ...]:
+def shifts(before: Iterable[Any], after: Iterable[Any]) -> tuple[FieldShift, ...]:
     """Compare the values of every field in two sets of records.
 
-    Args:
-        before: The records to compare with.
-        after: The records in question.
-        level: Corrected p-values below it count as a shift.
-        correction: How p-values are corrected.
-
-    Returns:
-        One result for each test that could be made, the smallest p-value first. A field
-        that has one value everywhere has none.
-
-    Raises:
-        InputError: If one side has no record.
+    There is one result for each test that could be made, the smallest p-value first. A
+    field that has one value everywhere has none. Corrected p-values below 0.05 count as
+    a shift.
     """
     old, old_count = _collected(before)
     new, new_count = _collected(after)
@@ -134,7 +107,9 @@ def shifts(
         if values:
             sizes = len(left.values), len(right.values)
             found.append((path, aspect, values, *sizes))
-    adjusted = corrected([test[2] for _, _, test, _, _ in found], method=correction)
+    adjusted = corrected(
+        [test[2] for _, _, test, _, _ in found], method="benjamini-hochberg"
+    )
     results = [
         FieldShift(
             field=path,
@@ -143,7 +118,7 @@ def shifts(
             statistic=statistic,
             p_value=p_value,
             adjusted=float(fixed),
-            shifted=bool(fixed < level),
+            shifted=bool(fixed < _LEVEL),
             before=n_before,
             after=n_after,
         )
@@ -155,10 +130,7 @@ def shifts(
 
 
 def _collected(records: Iterable[Any]) -> tuple[dict[str, _Side], int]:
-    """Return the values of every field, without nulls, and how many records there are.
-
-    Memory grows with the values; numbers and texts are kept as they are.
-    """
+    """Return the values of every field, without nulls, and how many records."""
     fields: dict[str, _Side] = {}
     count = 0
     for record in records:
@@ -197,7 +169,6 @@ def _value_test(left: _Side, right: _Side) -> tuple[Aspect, _Test | None]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a finite number that a float can hold."""
     try:
         return (
             isinstance(value, int | float)
@@ -218,13 +189,8 @@ def _distance_test(left: list[float], right: list[float]) -> _Test | None:
     return "kolmogorov-smirnov", float(result.statistic), float(result.pvalue)
 
 
-def _permuted_distance(
-    numbers: NDArray[np.float64], sizes: list[int], records: int
-) -> _Test | None:
-    """Do as `_distance_test` does where records have several numbers.
-
-    The distance is looked for at `_CUTS` numbers at most.
-    """
+def _permuted_distance(numbers: Floats, sizes: list[int], records: int) -> _Test | None:
+    """Do as `_distance_test` does where records have several numbers, at some cuts."""
     cuts = np.unique(numbers)
     if len(cuts) < 2:
         return None
@@ -232,13 +198,9 @@ def _permuted_distance(
         cuts = np.unique(np.quantile(numbers, np.linspace(0, 1, _CUTS)))
     kinds = np.searchsorted(cuts, numbers)
 
-    def distance(
-        first: NDArray[np.float64], other: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def distance(first: Floats, other: Floats) -> Floats:
         one, two = np.cumsum(first, axis=1), np.cumsum(other, axis=1)
-        found: NDArray[np.float64] = np.abs(one / one[:, -1:] - two / two[:, -1:]).max(
-            axis=1
-        )
+        found: Floats = np.abs(one / one[:, -1:] - two / two[:, -1:]).max(axis=1)
         return found
 
     return _permuted("kolmogorov-smirnov", distance, kinds, sizes, records)
@@ -251,13 +213,11 @@ def _permuted_table(
     if not kinds.any():
         return None
 
-    def squares(
-        first: NDArray[np.float64], other: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def squares(first: Floats, other: Floats) -> Floats:
         totals = first + other
         share = first.sum(axis=1, keepdims=True) / totals.sum(axis=1, keepdims=True)
         off = (first - totals * share) ** 2 / totals
-        found: NDArray[np.float64] = off.sum(axis=1) / (share * (1 - share))[:, 0]
+        found: Floats = off.sum(axis=1) / (share * (1 - share))[:, 0]
         return found
 
     return _permuted("chi-square", squares, kinds, sizes, records)
@@ -279,7 +239,7 @@ def _permuted(
     sides = np.zeros((1, len(sizes)))
     sides[:, :records] = 1
 
-    def found(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+    def found(drawn: Floats) -> Floats:
         first = (counts @ drawn.T).T
         return statistic(first, totals - first)
 
@@ -315,7 +275,6 @@ def _table_test(rows: list[list[int]]) -> _Test | None:
 
 
 def _pooled(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the columns with rare ones added up, and empty ones left out."""
     columns = sorted((c for c in columns if sum(c)), key=sum)
     rows = [sum(row) for row in zip(*columns, strict=True)]
     least = min(rows, default=0) / (sum(rows) or 1)
@@ -326,7 +285,6 @@ def _pooled(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 
 def _least_expected(columns: list[tuple[int, ...]]) -> float:
-    """Return the smallest count that chance would give a cell."""
     rows = [sum(row) for row in zip(*columns, strict=True)]
     least: float = min(map(sum, columns)) * min(rows) / sum(rows)
     return least

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -10,35 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_of
-from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.eval.cli import options_from, options_of
+from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
+from knowtrail.eval.models import ModelOptions
+from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import MODELS, option
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.files.journal import State
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from knowtrail.eval.generation import (
-        ContextGroup,
-        CorpusPassage,
-        GeneratedQuestions,
-        Grouped,
-        GroupPlan,
-        QuestionOptions,
-    )
-    from knowtrail.eval.generation.generating import Writer
-    from knowtrail.eval.models import ModelOptions
+    from knowtrail.eval.generation.contexts import ContextGroup, CorpusPassage, Grouped
+    from knowtrail.eval.generation.questions import GeneratedQuestions, Writer
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     """Write the contexts, one a line."""
-    from knowtrail.graph.files import write_file
+    from knowtrail.eval.report import json_lines
 
-    rows = [json.dumps(asdict(one), ensure_ascii=False) for one in grouped.groups]
-    write_file(output, "".join(f"{row}\n" for row in rows))
-    said = _groups(grouped)
-    emit(said, f"{len(rows)} contexts are in {output}.", as_json=as_json)
+    write_file(output, json_lines(map(asdict, grouped.groups)))
+    said = f"{len(grouped.groups)} contexts are in {output}."
+    emit(_groups(grouped), said, as_json=as_json)
 
 
 def _groups(grouped: Grouped) -> dict[str, Any]:
@@ -89,21 +87,17 @@ def write_made(
 
 
 def _none_came(made: GeneratedQuestions) -> None:
-    """Fail where there is nothing to write."""
-    from knowtrail.graph.errors import InputError, ModelError
 
     if not made.failures:
-        msg = (
+        raise InputError(
             "The corpus has none of the contexts that were wanted, so no question was "
             "asked and no file is written: choose another --grouping, or a corpus of "
             "more and longer documents."
         )
-        raise InputError(msg)
-    msg = (
+    raise ModelError(
         f"No question came of {len(made.failures)} attempts, so no file is written: "
         "choose a larger --model, or a lower --threshold; --retry-failed asks again."
     )
-    raise ModelError(msg)
 
 
 def _weights(
@@ -141,12 +135,7 @@ def dataset() -> None:
     required=True,
     help="File of questions: .jsonl, or .json or .csv as DeepEval has them.",
 )
-@click.option(
-    "--model",
-    metavar="NAME",
-    help="Model that writes the questions: Ollama's, openai:MODEL[@URL], "
-    "anthropic:MODEL or langchain:CLASS:MODEL.",
-)
+@option("model", help=f"Model that writes the questions: {MODELS}.")
 @click.option("--critic", metavar="NAME", help="Another model that judges them.")
 @click.option(
     "--synthesizer",
@@ -154,9 +143,10 @@ def dataset() -> None:
     default="chain",
     help="Our own prompts, or DeepEval's Synthesizer.",
 )
-@click.option("--goldens", default=10, help="Questions wanted, at most.")
-@click.option(
-    "--goldens-per-context", default=1, help="Questions asked about one context."
+@options_from(
+    GroupPlan,
+    goldens="Questions wanted, at most.",
+    goldens_per_context="Questions asked about one context.",
 )
 @click.option(
     "--grouping",
@@ -179,34 +169,20 @@ def dataset() -> None:
     default=1,
     help="How often a question is made harder; 0 for never.",
 )
-@click.option("--threshold", default=0.8, help="Score that the critic wants.")
-@click.option("--retries", default=5, help="How often the critic looks at a question.")
-@click.option(
-    "--max-sentences",
-    default=10,
-    help="Sentences of a context, sequential_multi_hop apart.",
+@options_from(
+    QuestionOptions,
+    threshold="Score that the critic wants.",
+    retries="How often the critic looks at a question.",
 )
-@click.option(
-    "--rounds", default=3, help="Documents that sequential_multi_hop reads in."
-)
-@click.option(
-    "--round-chunks", default=3, help="Chunks that it reads in each, at most."
-)
-@click.option("--round-sentences", default=5, help="Sentences that it keeps of each.")
-@click.option(
-    "--native-chunks",
-    default=3,
-    help="Chunks of deepeval_native, of different documents.",
-)
-@click.option(
-    "--theme-targets",
-    default=10,
-    help="Documents of like themes that a step to another may lead to.",
-)
-@click.option(
-    "--fallback/--no-fallback",
-    default=True,
-    help="Go to any document where none of like themes is near.",
+@options_from(
+    WalkParameters,
+    max_sentences="Sentences of a context, sequential_multi_hop apart.",
+    rounds="Documents that sequential_multi_hop reads in.",
+    round_chunks="Chunks that it reads in each, at most.",
+    round_sentences="Sentences that it keeps of each.",
+    native_chunks="Chunks of deepeval_native, of different documents.",
+    theme_targets="Documents of like themes that a step to another may lead to.",
+    fallback="Go to any document where none of like themes is near.",
 )
 @click.option("--seed", default=0, help="Repeats all choices.")
 @click.option("--groups-only", is_flag=True, help="Write the contexts, ask no model.")
@@ -221,10 +197,11 @@ def dataset() -> None:
     help="Folder in which an interrupted run goes on; FILE.work without it.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
-@click.option("--temperature", default=0.0, help="Of the models.")
 @click.option("--tokens", default=1_024, help="Most tokens of an answer.")
-@click.option("--seconds", default=120.0, help="Time limit of an answer.")
-@json_option
+@options_from(
+    ModelOptions, temperature="Of the models.", seconds="Time limit of an answer."
+)
+@option("json")
 @click.pass_obj
 def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     """Make questions about CORPUS, with answers and the sentences they rest on.
@@ -237,11 +214,9 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     knowtrail dataset generate glaciers --output asked.jsonl --goldens 20
     knowtrail dataset generate glaciers --output contexts.jsonl --groups-only
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.generation import GraphContexts, context_groups, corpus_passages
+    from knowtrail.eval.generation import GraphContexts, context_groups
+    from knowtrail.eval.generation.contexts import corpus_passages
     from knowtrail.eval.generation.files import FORMATS
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.files import check_output
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.corpora import corpora, pick_corpus
 
     output: Path = given["output"]
@@ -262,8 +237,6 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
 
 
 def _draw(connection: Connection, groups: Sequence[ContextGroup], folder: Path) -> None:
-    """Write a heat map of each context."""
-    from knowtrail.graph.files import write_file
     from knowtrail.retrieval.views.layout import Heading
     from knowtrail.retrieval.views.matrix import chunks_of
 
@@ -284,16 +257,13 @@ def _chosen(
     given: dict[str, Any],
 ) -> tuple[GroupPlan, QuestionOptions, ModelOptions]:
     """Return which contexts are wanted, and how questions are made, checked."""
-    from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
-    from knowtrail.eval.models import ModelOptions
-
     given = {name: value for name, value in given.items() if value != {}}
     sizes = WalkParameters(**options_of(WalkParameters, given))
     plan = GroupPlan(**options_of(GroupPlan, given), sizes=sizes)
     given["rounds"] = given["evolution_rounds"]
     options = QuestionOptions(**options_of(QuestionOptions, given))
     if given["synthesizer"] == "deepeval" and not given["groups_only"]:
-        from knowtrail.eval.judged.judging import need_deepeval
+        from knowtrail.eval.judged import need_deepeval
 
         need_deepeval()
     return plan, options, ModelOptions(**options_of(ModelOptions, given))
@@ -306,23 +276,20 @@ def _made(
     options: QuestionOptions,
     models: ModelOptions,
 ) -> GeneratedQuestions:
-    """Ask for the questions; what is finished is in the working folder."""
     from knowtrail.eval.generation import chain_writer, generate_questions
-    from knowtrail.eval.models import State
     from knowtrail.eval.report import telling_what_is_kept
-    from knowtrail.graph.cli.progress import progress_bars
 
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
     make: Callable[..., Writer] = chain_writer
     if given["synthesizer"] == "deepeval":
-        from knowtrail.eval.generation.synthesizer import deepeval_writer
+        from knowtrail.eval.generation.questions import deepeval_writer
 
         make = deepeval_writer
     with telling_what_is_kept(work), State(work) as state, progress_bars() as progress:
         writer = make(
-            given["model"] or settings.language_model,
+            given["model_name"] or settings.language_model,
             critic=given["critic"],
             state=state,
             options=options,
@@ -343,7 +310,7 @@ def _made(
 @dataset.command(context_settings={"show_default": True})
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
-@json_option
+@option("json")
 def convert(source: str, output: Path, *, as_json: bool) -> None:
     """Convert a data set, named as `eval retrieval` names it, to OUTPUT.
 
@@ -360,7 +327,6 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
         dataset_questions,
         write_dataset,
     )
-    from knowtrail.graph.files import check_output
 
     check_output(output, FORMATS)
     read = read_specification(source)

@@ -1,15 +1,37 @@
-"""Contexts of questions: chunks of a stored corpus, and the groups made of them."""
+"""Contexts of questions: chunks of a stored corpus, gathered in four ways.
+
+The ways are those of the published data sets, each from an anchor, with five
+differences, all on purpose: random choices come from a generator that is given, so that
+a seed repeats them; the sentences that are kept are the very ones that the model is
+shown; each round of `sequential_multi_hop` keeps at most its own number of sentences,
+and none goes back to a document; and ten documents of like themes are tried where the
+published walks try one, and so leave the themes at most hops.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import random
+from collections import Counter
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
+from knowtrail.eval.models import check_ranges
+from knowtrail.eval.retrieval.dataset import Passage
 from knowtrail.graph.errors import InputError
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
 
 
@@ -25,11 +47,7 @@ class ContextSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A chunk at the end of an edge.
-
-    Attributes:
-        intra: Whether both chunks are of one document.
-    """
+    """A chunk at the end of an edge; `intra` where both are of one document."""
 
     id: str
     document: str
@@ -40,14 +58,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextChunk:
-    """A chunk, opened.
-
-    Attributes:
-        neighbours: Where its edges lead, the greatest weight first.
-        adjacent: Ids of the chunks before and after it.
-        themed: Ids of the documents whose themes are like those of its own, the
-            nearest first.
-    """
+    """A chunk, its neighbours by falling weight, and documents of like themes."""
 
     id: str
     document: str
@@ -67,27 +78,13 @@ class ContextSource(Protocol):
         ...
 
     def open(self, chunk_id: str) -> ContextChunk:
-        """Return a chunk.
-
-        Raises:
-            KeyError: If there is none of that id.
-        """
+        """Return a chunk, or raise a KeyError where there is none of that id."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextGroup:
-    """What one or more questions are to be asked about, with where it comes from.
-
-    Attributes:
-        id: Derived from grouping and sentences, so that the same group has the same id.
-        grouping: How it was made, such as `intra_document`.
-        chunks: Ids of the chunks, in the order in which they were reached.
-        documents: Ids of their documents, each once, in that order.
-        titles: The documents' titles, one by one.
-        sentences: The gold sentences, in that order.
-        fallbacks: How many of these had to leave the grouping's own rule.
-    """
+    """What is to be asked about; `fallbacks` are steps that left the rule."""
 
     id: str
     grouping: str
@@ -114,18 +111,9 @@ BATCH = 500
 
 
 class GraphContexts:
-    """A `ContextSource` over a corpus in the graph.
-
-    Ids are read at once, everything else chunk by chunk, each once: a group takes some
-    ten round trips, whatever the size of the corpus.
-    """
+    """A corpus in the graph, of which all but ids is read chunk by chunk, once."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
-        """Read the ids of a corpus's chunks; the connection is left open.
-
-        Raises:
-            InputError: If it has no chunk.
-        """
         self._connection = connection
         rows = connection.read("eval/generation_chunk_ids", corpus=corpus)
         self._ids = [(row["id"], row["document"]) for row in rows]
@@ -139,11 +127,7 @@ class GraphContexts:
         return self._ids
 
     def open(self, chunk_id: str) -> ContextChunk:
-        """Return a chunk.
-
-        Raises:
-            KeyError: If it was deleted meanwhile.
-        """
+        """Return a chunk, or raise a KeyError where it was deleted meanwhile."""
         if chunk_id not in self._opened:
             rows = self._connection.read("eval/generation_chunks", ids=[chunk_id])
             for row in rows:
@@ -152,17 +136,9 @@ class GraphContexts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusPassage:
-    """A document of a corpus, as a passage of a data set.
+class CorpusPassage(Passage):
+    """A document of a corpus as a passage: its sentences and their ids, or its text."""
 
-    Attributes:
-        text: Its sentences, joined by a space; where it has none, its text.
-        sentence_ids: Their ids, one by one.
-    """
-
-    id: str
-    title: str
-    text: str
     sentences: tuple[str, ...]
     sentence_ids: tuple[str, ...]
 
@@ -190,7 +166,6 @@ def corpus_passages(connection: Connection, corpus: str) -> Iterator[CorpusPassa
 
 
 def _chunk(row: dict[str, Any]) -> ContextChunk:
-    """Return a chunk from its row."""
     document = row["document"]
     return ContextChunk(
         id=row["id"],
@@ -213,4 +188,374 @@ def _chunk(row: dict[str, Any]) -> ContextChunk:
         ),
         adjacent=tuple(row["adjacent"]),
         themed=tuple(row["themed"]),
+    )
+
+
+LONGEST_WALK = 50
+LONGEST_SEARCH = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkParameters:
+    """Sizes of contexts; the defaults are the published ones, `theme_targets` apart.
+
+    Attributes:
+        max_sentences: Sentences of a context, `sequential_multi_hop` apart.
+        rounds: Documents that `sequential_multi_hop` reads in, one after the other.
+        native_chunks: Chunks of `deepeval_native`, of different documents.
+        theme_targets: Documents of like themes that are looked for, 1 to 10.
+        fallback: Whether any other document will do where none of like themes is to
+            be reached.
+    """
+
+    max_sentences: int = 10
+    rounds: int = 3
+    round_chunks: int = 3
+    round_sentences: int = 5
+    native_chunks: int = 3
+    theme_targets: int = 10
+    fallback: bool = True
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.type == "int" and not (type(value) is int and 1 <= value <= 100):
+                msg = f"{one.name} is {value!r}: give a whole number from 1 to 100."
+                raise InputError(msg)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What a walk has gathered so far; fallbacks are steps that left its own rule."""
+
+    chunks: list[ContextChunk] = field(default_factory=list)
+    sentences: list[ContextSentence] = field(default_factory=list)
+    fallbacks: int = 0
+    _texts: set[str] = field(default_factory=set)
+
+    def take(self, chunk: ContextChunk, limit: int) -> None:
+        """Add a chunk and as many of its new sentences as the limit allows."""
+        self.chunks.append(chunk)
+        for sentence in chunk.sentences:
+            if len(self.sentences) < limit and sentence.text not in self._texts:
+                self._texts.add(sentence.text)
+                self.sentences.append(sentence)
+
+    def has(self, chunk_id: str) -> bool:
+        """Return whether a chunk was taken."""
+        return any(chunk.id == chunk_id for chunk in self.chunks)
+
+    def overlaps(self, texts: Iterable[str]) -> bool:
+        """Return whether one of some sentences was gathered."""
+        return any(text in self._texts for text in texts)
+
+
+def gather(
+    grouping: str,
+    source: ContextSource,
+    anchor: str,
+    *,
+    parameters: WalkParameters,
+    chance: random.Random,
+) -> Gathered:
+    """Gather chunks and sentences from an anchor."""
+    if grouping not in GROUPINGS:
+        msg = f"No grouping {grouping!r}: use one of {', '.join(GROUPINGS)}."
+        raise InputError(msg)
+    return GROUPINGS[grouping](source, source.open(anchor), parameters, chance)
+
+
+def _intra_document(
+    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+) -> Gathered:
+    """Walk along the strongest edges of one document, to chunks without overlap."""
+    return _walked(
+        anchor,
+        sizes,
+        lambda chunk, found: _opened(source, _best(chunk, found, lambda n: n.intra)),
+    )
+
+
+def _theme_based(
+    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+) -> Gathered:
+    """Walk along the strongest edge into the document of the likest themes."""
+    return _walked(
+        anchor, sizes, lambda chunk, found: _theme_step(source, chunk, found, sizes)
+    )
+
+
+def _walked(
+    anchor: ContextChunk,
+    sizes: WalkParameters,
+    step: Callable[[ContextChunk, Gathered], ContextChunk | None],
+) -> Gathered:
+    """Take chunks step by step until there are sentences enough or no step is left."""
+    found = Gathered()
+    current: ContextChunk | None = anchor
+    for _hop in range(LONGEST_WALK + 1):
+        if current is None:
+            break
+        found.take(current, sizes.max_sentences)
+        if len(found.sentences) >= sizes.max_sentences:
+            break
+        current = step(current, found)
+    return found
+
+
+def _theme_step(
+    source: ContextSource,
+    current: ContextChunk,
+    found: Gathered,
+    sizes: WalkParameters,
+    *,
+    onward: bool = False,
+) -> ContextChunk | None:
+    """Return where a theme leads from a chunk, None where it leads nowhere."""
+    closed = {chunk.document for chunk in found.chunks} if onward else set()
+    near = current.themed[: sizes.theme_targets]
+    for target in (document for document in near if document not in closed):
+
+        def leads(neighbour: Neighbour, document: str = target) -> bool:
+            return not neighbour.intra and neighbour.document == document
+
+        best = _best(current, found, leads, overlapping=onward)
+        if best is not None:
+            return _opened(source, best)
+    if not sizes.fallback:
+        return None
+    best = _best(current, found, lambda n: not n.intra and n.document not in closed)
+    found.fallbacks += best is not None
+    return _opened(source, best)
+
+
+def _sequential_multi_hop(
+    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+) -> Gathered:
+    """Read on in one document, cross to another by theme, and so on."""
+    found = Gathered()
+    last = _read_on(source, anchor, found, sizes)
+    for _round in range(1, sizes.rounds):
+        start = _theme_step(source, last, found, sizes, onward=True)
+        if start is None:
+            break
+        last = _read_on(source, start, found, sizes)
+    return found
+
+
+def _read_on(
+    source: ContextSource, start: ContextChunk, found: Gathered, sizes: WalkParameters
+) -> ContextChunk:
+    """Read from a chunk to the ones beside it; return the last that was read."""
+    limit = len(found.sentences) + sizes.round_sentences
+    current, read = start, {start.id}
+    found.take(start, limit)
+    while len(read) < sizes.round_chunks and len(found.sentences) < limit:
+        weights = {n.id: n.score for n in current.neighbours}
+        beside = [key for key in current.adjacent if key not in read]
+        if not beside:
+            break
+        # The later of two that weigh the same: a text is read forwards.
+        best = max(reversed(beside), key=lambda key: weights.get(key, 0.0))
+        current = source.open(best)
+        read.add(current.id)
+        found.take(current, limit)
+    return current
+
+
+def _deepeval_native(
+    source: ContextSource,
+    anchor: ContextChunk,
+    sizes: WalkParameters,
+    chance: random.Random,
+) -> Gathered:
+    found = Gathered()
+    found.take(anchor, sizes.max_sentences)
+    ids = source.chunk_ids()
+    documents = {anchor.document}
+    start = ids.index((anchor.id, anchor.document))
+    for number in range(1, len(ids)):
+        if len(found.chunks) >= sizes.native_chunks or number > LONGEST_SEARCH:
+            break
+        key, document = ids[(start + chance.randrange(1, len(ids))) % len(ids)]
+        if document not in documents:
+            documents.add(document)
+            found.take(source.open(key), sizes.max_sentences)
+    return found
+
+
+def _best(
+    current: ContextChunk,
+    found: Gathered,
+    allowed: Callable[[Neighbour], bool],
+    *,
+    overlapping: bool = False,
+) -> Neighbour | None:
+    """Return the allowed, unvisited neighbour of the greatest weight."""
+    candidates = [
+        n
+        for n in current.neighbours
+        if allowed(n)
+        and not found.has(n.id)
+        and (overlapping or not found.overlaps(n.texts))
+    ]
+    return min(candidates, key=lambda n: (-n.score, n.id), default=None)
+
+
+def _opened(source: ContextSource, neighbour: Neighbour | None) -> ContextChunk | None:
+    return None if neighbour is None else source.open(neighbour.id)
+
+
+GROUPINGS: dict[
+    str,
+    Callable[[ContextSource, ContextChunk, WalkParameters, random.Random], Gathered],
+] = {
+    "intra_document": _intra_document,
+    "theme_based": _theme_based,
+    "sequential_multi_hop": _sequential_multi_hop,
+    "deepeval_native": _deepeval_native,
+}
+"""Name -> how chunks are gathered from an anchor."""
+
+
+DEFAULT_WEIGHTS = {
+    "intra_document": 0.33,
+    "theme_based": 0.33,
+    "sequential_multi_hop": 0.33,
+    "deepeval_native": 0.2,
+}
+"""Grouping -> its share of the contexts, as published."""
+
+ANCHORS_A_GROUP = 20
+"""Anchors that are tried for one group before it is given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlan:
+    """Which contexts are wanted; weights are the groupings' shares."""
+
+    goldens: int = 10
+    goldens_per_context: int = 1
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    seed: int = 0
+    sizes: WalkParameters = field(default_factory=WalkParameters)
+
+    def __post_init__(self) -> None:
+        check_ranges(
+            goldens=(self.goldens, 1, 100_000),
+            goldens_per_context=(self.goldens_per_context, 1, 100),
+        )
+        check_weights(self.weights, GROUPINGS, "grouping")
+
+
+def check_weights(
+    weights: Mapping[str, float], known: Collection[str], what: str
+) -> None:
+    """Refuse a name that is not known, and weights that are none."""
+    if unknown := [name for name in weights if name not in known]:
+        raise InputError(f"No {what} {unknown[0]!r}: use one of {', '.join(known)}.")
+    wrong = any(not math.isfinite(w) or w < 0 for w in weights.values())
+    if wrong or not sum(weights.values()) > 0:
+        raise InputError(
+            f"The weights of {what}s are {dict(weights)}: give numbers of 0 or more, "
+            "not all 0."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouped:
+    """The contexts that were found, and how many of each grouping were not."""
+
+    groups: tuple[ContextGroup, ...]
+    missing: Mapping[str, int]
+
+
+def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
+    """Divide a number by weights, rounded down; the heaviest gets what is left."""
+    total = sum(weights.values())
+    parts = {name: int(count * weight / total) for name, weight in weights.items()}
+    heaviest = max(weights, key=lambda name: weights[name])
+    parts[heaviest] += count - sum(parts.values())
+    return {name: part for name, part in parts.items() if part}
+
+
+def context_groups(
+    source: ContextSource, plan: GroupPlan, *, progress: Progress | None = None
+) -> Grouped:
+    """Make the contexts of a plan; the same seed and corpus give the same.
+
+    A context of one chunk, or, where a grouping crosses documents, of one document, is
+    not taken, nor is one that was made before: another anchor is tried.
+    """
+    ids = source.chunk_ids()
+    count = math.ceil(plan.goldens / plan.goldens_per_context)
+    count = min(len(ids), count)
+    chance = random.Random(f"groups:{plan.seed}")  # noqa: S311 - no secret
+    wanted = [name for name, n in shares(count, plan.weights).items() for _ in range(n)]
+    chance.shuffle(wanted)
+    # Further anchors come after those that each group gets first.
+    anchors = _anchors(ids, chance)
+    groups: dict[str, ContextGroup] = {}
+    missing: Counter[str] = Counter()
+    for number, grouping in enumerate(wanted, start=1):
+        group = _group(source, grouping, anchors, chance, plan.sizes, groups)
+        if group is None:
+            missing[grouping] += 1
+        else:
+            groups[group.id] = group
+        if progress is not None:
+            progress("making contexts", number, len(wanted))
+    return Grouped(groups=tuple(groups.values()), missing=missing)
+
+
+def _anchors(ids: Sequence[tuple[str, str]], chance: random.Random) -> Iterator[str]:
+    while True:
+        for place in reversed(chance.sample(range(len(ids)), len(ids))):
+            yield ids[place][0]
+
+
+def _group(
+    source: ContextSource,
+    grouping: str,
+    anchors: Iterator[str],
+    chance: random.Random,
+    sizes: WalkParameters,
+    known: Mapping[str, ContextGroup],
+) -> ContextGroup | None:
+    """Return a new group of a grouping, None where no anchor gives one."""
+    # Further anchors are tried for one that has as many documents as it should and kept
+    # to its rule; the best of them is taken.
+    best: ContextGroup | None = None
+    for _ in range(ANCHORS_A_GROUP):
+        found = gather(grouping, source, next(anchors), parameters=sizes, chance=chance)
+        group = _as_group(grouping, found)
+        within = grouping == "intra_document"
+        parts = found.chunks if within else group.documents
+        if len(parts) < 2 or group.id in known:
+            continue
+        if best is None or _lacks(group, sizes) < _lacks(best, sizes):
+            best = group
+        if not any(_lacks(best, sizes)):
+            break
+    return best
+
+
+def _lacks(group: ContextGroup, sizes: WalkParameters) -> tuple[int, int]:
+    """Return how many documents a group lacks, and how often it left its rule."""
+    wanted = sizes.rounds if group.grouping == "sequential_multi_hop" else 0
+    return max(0, wanted - len(group.documents)), group.fallbacks
+
+
+def _as_group(grouping: str, found: Gathered) -> ContextGroup:
+    kept = {sentence.document for sentence in found.sentences}
+    titles = {c.document: c.title for c in found.chunks if c.document in kept}
+    return ContextGroup(
+        id=content_key("context", grouping, *(s.id for s in found.sentences)),
+        grouping=grouping,
+        chunks=tuple(dict.fromkeys(chunk.id for chunk in found.chunks)),
+        documents=tuple(titles),
+        titles=tuple(titles.values()),
+        sentences=tuple(found.sentences),
+        hops=len(found.chunks) - 1,
+        fallbacks=found.fallbacks,
     )

@@ -10,9 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.eval.report import json_lines
+from knowtrail.eval.retrieval.dataset import GoldSentence, RetrievalQuestion
 from knowtrail.eval.store import sendable
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import write_file
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from knowtrail.eval.generation.chain import GeneratedQuestion
     from knowtrail.eval.generation.contexts import CorpusPassage
+    from knowtrail.eval.generation.questions import GeneratedQuestion
     from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset
 
 FORMATS = (".jsonl", ".json", ".csv")
@@ -44,22 +46,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedQuestion:
-    """A question as it goes into a file.
+    """A question as it goes into a file, and what is known of how it was made."""
 
-    Attributes:
-        answer: The expected answer, None where there is none.
-        documents: Ids of the passages that are needed.
-        sentences: (passage id, number from 0) of the sentences that are needed.
-        metadata: What is known of how it was made.
-    """
-
-    id: str
-    question: str
-    answer: str | None
-    aliases: tuple[str, ...] = ()
+    asked: RetrievalQuestion
     context: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
-    sentences: tuple[tuple[str, int], ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -68,42 +58,35 @@ def generated_questions(
 ) -> list[ExportedQuestion]:
     """Return generated questions for a file."""
     places = {
-        key: (passage.id, number)
+        key: GoldSentence(document=passage.id, sentence=number)
         for passage in passages
         for number, key in enumerate(passage.sentence_ids)
     }
     exported = []
     for one in questions:
         gold = [places[s.id] for s in one.gold if s.id in places]
+        asked = RetrievalQuestion(
+            id=one.id,
+            text=one.question,
+            answer=one.answer,
+            gold_documents=tuple(dict.fromkeys(place.document for place in gold)),
+            gold_sentences=tuple(gold),
+        )
         exported.append(
             ExportedQuestion(
-                id=one.id,
-                question=one.question,
-                answer=one.answer,
-                context=one.group.passages(),
-                documents=tuple(dict.fromkeys(document for document, _ in gold)),
-                sentences=tuple(gold),
-                metadata=one.metadata(),
+                asked=asked, context=one.group.passages(), metadata=one.metadata()
             )
         )
     return exported
 
 
 def dataset_questions(dataset: RetrievalDataset) -> list[ExportedQuestion]:
-    """Return the questions of a loaded data set for a file.
-
-    The context of a question is what its gold passages say.
-    """
+    """Return the questions of a loaded data set; their context is the gold passages."""
     texts = {passage.id: passage.text for passage in dataset.passages}
     return [
         ExportedQuestion(
-            id=one.id,
-            question=one.text,
-            answer=one.answer,
-            aliases=one.aliases,
+            asked=one,
             context=tuple(texts[key] for key in one.gold_documents if key in texts),
-            documents=one.gold_documents,
-            sentences=tuple((s.document, s.sentence) for s in one.gold_sentences),
         )
         for one in dataset.questions
     ]
@@ -117,7 +100,7 @@ def passages_beside(path: Path) -> Path:
 def write_dataset(
     path: Path,
     questions: Sequence[ExportedQuestion],
-    passages: Iterable[CorpusPassage | Passage],
+    passages: Iterable[Passage],
 ) -> None:
     """Write questions; in our own form, passages beside them."""
     write_questions(path, questions)
@@ -127,83 +110,63 @@ def write_dataset(
             | ({"sentences": list(one.sentences)} if one.sentences else {})
             for one in passages
         )
-        write_file(passages_beside(path), sendable(_lines(rows)))
+        write_file(passages_beside(path), json_lines(rows))
 
 
 def write_questions(path: Path, questions: Sequence[ExportedQuestion]) -> None:
-    """Write questions in the form that the file's name asks for.
-
-    Args:
-        path: Where the file goes; `.jsonl`, `.json` or `.csv`.
-        questions: The questions.
-
-    Raises:
-        InputError: If the name ends otherwise.
-        StorageError: If it cannot be written.
-    """
+    """Write questions in the form, of `FORMATS`, that the file's name asks for."""
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
-        content = _lines(_ours(question) for question in questions)
+        content = json_lines(map(_ours, questions))
     elif suffix == ".json":
         goldens = [_golden(question) for question in questions]
         content = json.dumps(goldens, ensure_ascii=False, indent=2) + "\n"
     elif suffix == ".csv":
         content = _table(questions)
     else:
-        msg = f"{path}: the name must end in {' or '.join(FORMATS)}."
-        raise InputError(msg)
+        raise InputError(f"{path}: the name must end in {' or '.join(FORMATS)}.")
     # Models write half surrogate pairs too, which no file of UTF-8 can hold.
     write_file(path, sendable(content))
 
 
-def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as JSON Lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
 def _ours(one: ExportedQuestion) -> dict[str, Any]:
-    """Return a question in our own form."""
-    row: dict[str, Any] = {"id": one.id, "question": one.question}
-    if one.answer is not None:
-        row["answer"] = one.answer
-    if one.aliases:
-        row["aliases"] = list(one.aliases)
-    row |= _gold(one)
+    asked = one.asked
+    row: dict[str, Any] = {"id": asked.id, "question": asked.text}
+    if asked.answer is not None:
+        row["answer"] = asked.answer
+    if asked.aliases:
+        row["aliases"] = list(asked.aliases)
+    row |= _gold(asked)
     if one.metadata:
         row["metadata"] = dict(one.metadata)
     return row
 
 
-def _gold(one: ExportedQuestion) -> dict[str, Any]:
-    """Return what is needed of the passages."""
+def _gold(asked: RetrievalQuestion) -> dict[str, Any]:
     return {
-        "gold_documents": list(one.documents),
-        "gold_sentences": [{"document": d, "sentence": n} for d, n in one.sentences],
+        "gold_documents": list(asked.gold_documents),
+        "gold_sentences": [asdict(place) for place in asked.gold_sentences],
     }
 
 
 def _golden(one: ExportedQuestion) -> dict[str, Any]:
-    """Return a question as DeepEval's JSON has it."""
-    about = {**one.metadata, "id": one.id, "aliases": list(one.aliases), **_gold(one)}
+    asked = one.asked
+    about = {"id": asked.id, "aliases": list(asked.aliases), **_gold(asked)}
     return dict.fromkeys(_COLUMNS) | {
-        "input": one.question,
-        "expected_output": one.answer,
+        "input": asked.text,
+        "expected_output": asked.answer,
         "context": list(one.context),
-        "name": one.id,
-        "additional_metadata": about,
+        "name": asked.id,
+        "additional_metadata": {**one.metadata, **about},
     }
 
 
 def _table(questions: Sequence[ExportedQuestion]) -> str:
-    """Return questions as DeepEval's CSV.
-
-    DeepEval splits a context at each vertical line, so that one inside a text becomes
-    a wide one.
-    """
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, _COLUMNS, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writeheader()
     for one in questions:
+        # DeepEval splits a context at each vertical line: inside it is a wide one.
         texts = (text.replace(DELIMITER, STAND_IN) for text in one.context)
         row = _golden(one) | {"context": DELIMITER.join(texts)}
         about = json.dumps(row["additional_metadata"], ensure_ascii=False)

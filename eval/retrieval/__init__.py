@@ -3,38 +3,6 @@
 knowtrail eval retrieval --dataset musique:questions.json,corpus.json
 """
 
-from knowtrail.eval.retrieval.dataset import (
-    DatasetProblem,
-    GoldChunk,
-    GoldSentence,
-    Passage,
-    RetrievalDataset,
-    RetrievalQuestion,
-    SourceFile,
-    halves,
-)
-from knowtrail.eval.retrieval.system import (
-    RankedDocument,
-    Ranking,
-    ReturnedChunk,
-    ReturnedSentence,
-    System,
-    WalkStep,
-)
+from knowtrail.eval.retrieval.dataset import System
 
-__all__ = [
-    "DatasetProblem",
-    "GoldChunk",
-    "GoldSentence",
-    "Passage",
-    "RankedDocument",
-    "Ranking",
-    "RetrievalDataset",
-    "RetrievalQuestion",
-    "ReturnedChunk",
-    "ReturnedSentence",
-    "SourceFile",
-    "System",
-    "WalkStep",
-    "halves",
-]
+__all__ = ["System"]

@@ -16,9 +16,9 @@ from knowtrail.eval.retrieval.dataset import (
     passage_sentences,
     sentence_numbers,
 )
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import IngestError
-from knowtrail.graph.models.embedders import embedder_name
+from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.prepare import PIPELINE_VERSION, document_id
@@ -28,23 +28,19 @@ from knowtrail.retrieval.corpora import (
     pick_corpus,
     question_vector,
 )
-from knowtrail.retrieval.questions import check_question
-from knowtrail.retrieval.readers.opening import open_reader
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
+from knowtrail.retrieval.questions import ReaderName, Task, check_question
+from knowtrail.retrieval.readers.opening import OpenReader, open_reader
 from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset, Unit
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
     from knowtrail.retrieval.protocols import GraphReader, Vector
-    from knowtrail.retrieval.questions import ReaderName
-    from knowtrail.retrieval.readers.opening import OpenReader
 
 _SHOWN = 40
 _TOGETHER = 64
@@ -52,12 +48,7 @@ _TOGETHER = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchChunk:
-    """A chunk of the stored corpus, in terms of the data set.
-
-    Attributes:
-        first: Number of its first sentence within the passage.
-        last: Number of its last sentence.
-    """
+    """A chunk of the stored corpus, in terms of the data set."""
 
     id: str
     document: str
@@ -68,19 +59,7 @@ class BenchChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bench:
-    """A data set in the graph.
-
-    Attributes:
-        settings: Where snapshots, models and working files are found.
-        reader: Where walks read.
-        record: Whether walks are stored.
-        chunks: Chunk id -> the chunk, by id.
-        passages: Id of a document in the graph -> id of its passage.
-        numbers: Passage id -> the number of each sentence of its document, None for
-            a title.
-        by_id: The passages of the data set by id.
-        unreadable: Ids of passages of which the corpus has no text.
-    """
+    """A data set in the graph; `numbers` are those of sentences, None of a title."""
 
     dataset: RetrievalDataset
     connection: Connection
@@ -100,11 +79,7 @@ class Bench:
     _sentences: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def embed_questions(self, progress: Progress = silent) -> None:
-        """Embed all questions of the data set, unless that is done.
-
-        Our own embedders take many together, which is many times faster. It is always
-        all of them, since the last bits of a vector depend on those beside it.
-        """
+        """Embed all questions, together: the last bits depend on that."""
         texts = [question.text for question in self.dataset.questions]
         if self._vectors:
             return
@@ -128,12 +103,13 @@ class Bench:
         return self._vectors[text]
 
     def open_reader(self, text: str) -> OpenReader[GraphReader]:
-        """Return a reader of the corpus for a question.
+        """Return a reader of the corpus for a question."""
+        return self.open_for(
+            check_question(text, algorithm="basic_retrieval", reader=self.reader)
+        )
 
-        Raises:
-            SnapshotError: If a snapshot is asked for and none is current.
-        """
-        task = check_question(text, algorithm="basic_retrieval", reader=self.reader)
+    def open_for(self, task: Task) -> OpenReader[GraphReader]:
+        """Return a reader of the corpus for a task."""
         return open_reader(self.connection, self.corpus, task, settings=self.settings)
 
     @property
@@ -184,13 +160,7 @@ def open_bench(
     record: bool = True,
     progress: Progress = silent,
 ) -> Bench:
-    """Bring the corpus of a data set into the graph and return it.
-
-    Raises:
-        CorpusDriftError: If the database's vectors were made by another embedder.
-        IngestError: If passages could not be stored.
-        SnapshotError: If a snapshot is wanted and cannot be made.
-    """
+    """Bring the corpus of a data set into the graph and return it."""
     name = corpus_name(dataset, unit, embedder_name(embedder))
     report = ingest_corpus(
         connection,
@@ -237,7 +207,6 @@ def _chunks(
     passages: Mapping[str, str],
     numbers: Mapping[str, tuple[int | None, ...]],
 ) -> dict[str, BenchChunk]:
-    """Return the chunks of a corpus."""
     found = {}
     for row in connection.stream("eval/retrieval_chunks", corpus=corpus):
         passage = passages[row["document"]]

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.eval.cli import options_of
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from knowtrail.eval.judged import JudgingOptions
+    from knowtrail.eval.retrieval.dataset import System
     from knowtrail.eval.retrieval.evaluation import EvaluationOptions
-    from knowtrail.eval.retrieval.system import System
     from knowtrail.graph.settings import Settings
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--dataset",
     "specification",
@@ -33,36 +39,26 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--algorithms",
     default="all",
-    show_default=True,
     help="all (without a language model), all+llm, or names: dense, bm25, rrf, ...",
 )
-@click.option(
-    "--k",
-    "ks",
-    default="2,5,10",
-    show_default=True,
-    help="Places at which rankings are cut.",
-)
+@click.option("--k", "ks", default="2,5,10", help="Places at which rankings are cut.")
 @click.option(
     "--unit",
     type=click.Choice(["passage", "windows"]),
     default="passage",
-    show_default=True,
     help="What a chunk is.",
 )
 @click.option(
     "--title/--no-title",
     default=True,
-    show_default=True,
     help="Whether passages begin with their titles.",
 )
-@click.option("--window", default=3, show_default=True, help="Sentences in a window.")
-@click.option("--stride", default=1, show_default=True, help="From one to the next.")
-@click.option("--seed", default=0, show_default=True, help="Of intervals and tests.")
+@click.option("--window", default=3, help="Sentences in a window.")
+@click.option("--stride", default=1, help="From one to the next.")
+@click.option("--seed", default=0, help="Of intervals and tests.")
 @click.option(
     "--base",
     default="dense",
-    show_default=True,
     help="The system that the others are compared with.",
 )
 @click.option("--halves", is_flag=True, help="Report even and odd questions too.")
@@ -70,23 +66,16 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     "--contexts",
     type=click.Choice(["groups", "items"]),
     default="groups",
-    show_default=True,
     help="With deepeval: a passage for each context, or for each text of one.",
 )
-@click.option("--limit", type=click.IntRange(1), help="Only the first questions.")
+@option("limit", help="Only the first questions.")
 @click.option(
     "--reader",
     type=click.Choice(["auto", "cypher", "snapshot"]),
     default="auto",
-    show_default=True,
     help="Where systems read; snapshot makes one where none is current.",
 )
-@click.option(
-    "--model",
-    "model_name",
-    metavar="MODEL",
-    help="Language model of those that ask one.",
-)
+@option("model", help="Language model of those that ask one.")
 @click.option(
     "--answers", metavar="MODEL", help="A model that answers from what was found."
 )
@@ -102,7 +91,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("--no-store", is_flag=True, help="Do not store the results.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")
 @click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
-@json_option
+@option("json")
 @click.pass_obj
 def retrieval(
     settings: Settings,
@@ -124,20 +113,16 @@ def retrieval(
     openai:NAME or anthropic:NAME, whose keys are in the environment.
     """
     from knowtrail.eval.datasets import read_specification
-    from knowtrail.eval.report import json_text
+    from knowtrail.eval.report import json_lines
     from knowtrail.eval.retrieval import output
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.files import check_output, write_file
     from knowtrail.graph.models.embedders import named_embedder
-    from knowtrail.graph.session import open_connection
 
     if report is not None:
         check_output(report, (".html",))
     if rankings is not None:
         check_output(rankings)
-    options = _options(asked, settings)
-    _check_base(options.base, algorithms)
+    options = _options(asked, algorithms, settings)
     systems = _systems(algorithms, model_name, settings)
     dataset = read_specification(specification, contexts=asked["contexts"])
     dataset = replace(dataset, questions=dataset.questions[:limit])
@@ -156,52 +141,47 @@ def retrieval(
         write_file(report, output.retrieval_page(evaluation))
         click.echo(f"Report: {report}", err=True)
     if rankings is not None:
-        rows = map(json_text, output.rankings_of(evaluation))
-        write_file(rankings, "".join(f"{row}\n" for row in rows))
+        write_file(rankings, json_lines(output.rankings_of(evaluation)))
         click.echo(f"Rankings: {rankings}", err=True)
-    if as_json:
-        click.echo(json_text(output.as_dict(evaluation), indent=2))
-        return
-    for line in output.lines(evaluation):
-        click.echo(line)
+    told = "\n".join(output.lines(evaluation))
+    emit(output.as_dict(evaluation), told, as_json=as_json, indent=2)
 
 
-def _options(asked: Mapping[str, Any], settings: Settings) -> EvaluationOptions:
-    """Return how to measure."""
+def _options(
+    asked: Mapping[str, Any], algorithms: str, settings: Settings
+) -> EvaluationOptions:
     from knowtrail.eval.retrieval.dataset import Unit
     from knowtrail.eval.retrieval.evaluation import EvaluationOptions
     from knowtrail.eval.retrieval.systems import asked_names
-    from knowtrail.graph.errors import InputError
     from knowtrail.graph.models.language_models import check_there
 
     if asked_names(asked["base"]) != (asked["base"],):
         raise InputError(f"--base {asked['base']!r:.80}: name one system.")
+    source = click.get_current_context().get_parameter_source("base")
+    given = source is not click.core.ParameterSource.DEFAULT
+    if given and asked["base"] not in asked_names(algorithms):
+        raise click.UsageError(
+            f"--base {asked['base']} is not measured: add it to --algorithms, such as "
+            f"--algorithms {asked['base']},{algorithms}."
+        )
     judging = _judging(asked["answers"], asked["judge"], settings)
     for name in filter(None, (asked["answers"], asked["judge"])):
         check_there(name, settings)
-    return EvaluationOptions(
-        unit=Unit(
-            name=asked["unit"],
-            title=asked["title"],
-            window=asked["window"],
-            stride=asked["stride"],
-        ),
-        ks=_numbers(asked["ks"]),
-        seed=asked["seed"],
-        base=asked["base"],
-        halves=asked["halves"],
-        reader=asked["reader"],
-        record=not asked["no_record"],
-        resume=not asked["fresh"],
-        store=not asked["no_store"],
-        judging=judging,
-    )
+    chosen = {
+        **asked,
+        "unit": Unit(**options_of(Unit, {**asked, "name": asked["unit"]})),
+        "ks": _numbers(asked["ks"]),
+        "record": not asked["no_record"],
+        "resume": not asked["fresh"],
+        "store": not asked["no_store"],
+        "judging": judging,
+    }
+    return EvaluationOptions(**options_of(EvaluationOptions, chosen))
 
 
 def _systems(
     algorithms: str, model_name: str | None, settings: Settings
 ) -> tuple[System, ...]:
-    """Return the systems that are asked for, with the model that they need."""
     from knowtrail.eval.retrieval.systems import asked_names, asks_model, systems_of
     from knowtrail.retrieval.cli.options import load_model
 
@@ -229,21 +209,7 @@ def _judging(
     )
 
 
-def _check_base(base: str, algorithms: str) -> None:
-    """Check that a base which was asked for is measured."""
-    from knowtrail.eval.retrieval.systems import asked_names
-
-    source = click.get_current_context().get_parameter_source("base")
-    given = source is not click.core.ParameterSource.DEFAULT
-    if given and base not in asked_names(algorithms):
-        raise click.UsageError(
-            f"--base {base} is not measured: add it to --algorithms, such as "
-            f"--algorithms {base},{algorithms}."
-        )
-
-
 def _numbers(text: str) -> tuple[int, ...]:
-    """Return numbers with commas between them."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:

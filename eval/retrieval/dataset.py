@@ -1,4 +1,4 @@
-"""What retrieval is measured on: passages, questions, and which passages answer them.
+"""What retrieval is measured on, and what systems find: passages, questions, rankings.
 
 Passages are known by ids that the loader makes, so that equal titles stay apart.
 Sentences are counted from 0 within the text of a passage, its title apart: as the data
@@ -14,18 +14,18 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.parsing import parse, sentence_spans
-from knowtrail.ingest.records import RawDocument
+from knowtrail.ingest.prepare import parse, sentence_spans
+from knowtrail.ingest.records import Item, RawDocument
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from knowtrail.ingest.records import Item
+    from knowtrail.eval.retrieval.bench import Bench
 
 ProblemKind: TypeAlias = Literal[
     "gold_missing", "gold_ambiguous", "no_gold", "duplicate", "unreadable"
@@ -44,10 +44,8 @@ class Passage:
     """One document of a data set.
 
     Attributes:
-        id: Tells it from every other passage of the data set.
         title: Its title, empty where it has none; others may have the same.
-        text: Its text without the title; of ready-made sentences their join by one
-            space.
+        text: Its text without the title; of ready sentences their join by a space.
         sentences: Ready-made sentences, blank ones too, so that gold counts as the
             data set does; None where the text is split at ingest.
     """
@@ -60,12 +58,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class GoldSentence:
-    """A sentence that a question needs.
-
-    Attributes:
-        document: Id of its passage.
-        sentence: Its number within the passage, from 0.
-    """
+    """A sentence that a question needs."""
 
     document: str
     sentence: int
@@ -73,13 +66,7 @@ class GoldSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class GoldChunk:
-    """A stretch of a passage that a question needs.
-
-    Attributes:
-        document: Id of the passage.
-        first: Number of its first sentence.
-        last: Number of its last sentence, inclusive.
-    """
+    """A stretch of a passage that a question needs, its last sentence inclusive."""
 
     document: str
     first: int
@@ -90,17 +77,8 @@ class GoldChunk:
 class RetrievalQuestion:
     """A question, and what should be found for it.
 
-    Attributes:
-        id: Tells it from every other question of the data set.
-        text: What is asked.
-        answer: The expected answer, where there is one.
-        aliases: Other ways to write the answer.
-        gold_documents: Ids of the passages that are needed, each once. An id that no
-            passage has is one that no system can find.
-        gold_sentences: The sentences that are needed, where the data set says so.
-        gold_chunks: The stretches that are needed, where the data set says so.
-        grades: Passage id -> how relevant it is, where that is graded; its keys are
-            `gold_documents`.
+    Gold ids that no passage has are found by no system; the keys of `grades`, where
+    there are any, are `gold_documents`.
     """
 
     id: str
@@ -120,13 +98,7 @@ class RetrievalQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetProblem:
-    """Something wrong with a part of a data set.
-
-    Attributes:
-        kind: What is wrong, see `ProblemKind`.
-        id: Id of the question, or of the passage.
-        message: What was found, and what became of it.
-    """
+    """Something wrong with a part of a data set, see `ProblemKind`."""
 
     kind: ProblemKind
     id: str
@@ -135,13 +107,7 @@ class DatasetProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file that a data set was read from.
-
-    Attributes:
-        name: Its name without folders.
-        size: Its length in bytes.
-        checksum: BLAKE2b of its bytes, 128 bits in hexadecimal digits.
-    """
+    """A file that a data set was read from, with its BLAKE2b of 128 bits."""
 
     name: str
     size: int
@@ -150,17 +116,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalDataset:
-    """A corpus with questions about it.
-
-    Attributes:
-        name: What it is called in reports.
-        kind: Format that it was read from.
-        passages: The corpus.
-        questions: The questions that are asked, each with gold.
-        files: What it was read from.
-        problems: What is wrong with parts of it.
-        notes: What a reader of figures must know, one sentence each.
-    """
+    """A corpus with questions about it, and what a reader of figures must know."""
 
     name: str
     kind: str
@@ -188,7 +144,6 @@ class RetrievalDataset:
 
 
 def _parts(passages: Iterable[Passage]) -> Iterable[str]:
-    """Yield all that makes up passages."""
     for passage in passages:
         yield passage.id
         yield passage.title
@@ -199,12 +154,87 @@ def _parts(passages: Iterable[Passage]) -> Iterable[str]:
             yield from passage.sentences
 
 
-def halves(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return places of the development half and of the test half.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedDocument:
+    """A passage in a ranking; `filled` ones are dense, after the system's own end."""
 
-    Args:
-        count: How many questions there are; those at even places are for development.
+    id: str
+    score: float
+    filled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedChunk:
+    """A chunk that a system returned, its last sentence inclusive."""
+
+    document: str
+    first: int
+    last: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedSentence:
+    """A sentence that a system returned."""
+
+    document: str
+    sentence: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WalkStep:
+    """A step of a walk, as a report shows it, `hop` edges from the anchor."""
+
+    document: str
+    hop: int
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What a system found for one question, best first, each passage once.
+
+    Its time is without embedding the question; `crossed` counts passages that the walk
+    went through; `traversal_id` is where the walk is recorded, None where it is not.
     """
+
+    documents: tuple[RankedDocument, ...]
+    chunks: tuple[ReturnedChunk, ...] = ()
+    sentences: tuple[ReturnedSentence, ...] = ()
+    milliseconds: float = 0.0
+    hops: int = 0
+    crossed: int = 0
+    stop_reason: str = ""
+    steps: tuple[WalkStep, ...] = ()
+    traversal_id: str | None = None
+
+    @property
+    def filled(self) -> int:
+        """Return how many passages come from the dense ranking."""
+        return sum(document.filled for document in self.documents)
+
+
+class System(Protocol):
+    """A way of ranking passages; deterministic, ties broken by id.
+
+    No two systems of a run share a name.
+    """
+
+    name: str
+
+    def prepare(self, bench: Bench) -> None:
+        """Make what is needed for all questions; not a part of the time measured."""
+        ...
+
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Return k passages at most for a question, whose gold is not looked at."""
+        ...
+
+
+def halves(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the even ones of so many places, for development, and the odd ones."""
     return tuple(range(0, count, 2)), tuple(range(1, count, 2))
 
 
@@ -216,14 +246,7 @@ _WHOLE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """What a chunk of the corpus is.
-
-    Attributes:
-        name: Whole passages, or windows of sentences.
-        title: Whether a passage begins with its title.
-        window: Sentences in a window.
-        stride: Sentences from one window to the next.
-    """
+    """What a chunk of the corpus is."""
 
     name: UnitName = "passage"
     title: bool = True
@@ -237,7 +260,6 @@ class Unit:
         return IngestOptions(window=self.window, stride=self.stride, themes="none")
 
     def __str__(self) -> str:
-        """Say in words what a chunk is."""
         title = "with its title" if self.title else "without its title"
         if self.name == "passage":
             return f"whole passage {title}"
@@ -249,7 +271,6 @@ class PassageSource:
     """The passages of a data set as a source for an ingest."""
 
     def __init__(self, dataset: RetrievalDataset, *, title: bool) -> None:
-        """Prepare the source."""
         self.name = dataset.name
         self.size: int | None = len(dataset.passages)
         self.position = 0
@@ -280,10 +301,7 @@ def raw_document(passage: Passage, *, title: bool, source: str = "") -> RawDocum
 
 
 def sentence_numbers(passage: Passage, *, title: bool) -> tuple[int | None, ...]:
-    """Return which sentence of a passage each sentence of its document is.
-
-    None stands for a title that became a sentence of its own.
-    """
+    """Return the number of each sentence of a passage's document, None for a title."""
     raw = raw_document(passage, title=title)
     spans = sentence_spans(raw, parse(raw))
     offset = len(raw.raw) - len(passage.text)
@@ -297,7 +315,6 @@ def sentence_numbers(passage: Passage, *, title: bool) -> tuple[int | None, ...]
 
 
 def _starts(passage: Passage) -> Sequence[int]:
-    """Return where the sentences of a passage start in its text."""
     if passage.sentences is None:
         return [span.start for span in split_sentences(passage.text)]
     starts, at = [], 0

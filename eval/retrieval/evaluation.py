@@ -3,118 +3,284 @@
 Rankings are kept on disk as they come, by which a run that was interrupted goes on: one
 file a run, named after all that the rankings depend on; one ranking a line. When a run
 is complete its file goes, so that the next one measures anew.
+
+| measure | of one question |
+|---|---|
+| `recall@k` | share of its gold passages that are among the first k |
+| `all_recall@k` | 1 where all of them are, else 0 |
+| `precision@k` | share of the first k that are gold; fewer than k count as wrong |
+| `ndcg@k` | normalised discounted cumulative gain, by grades where there are any |
+| `mrr` | 1 / place of the first gold passage; 0 beyond the greatest k |
+| `chunk_recall@k` | share of its gold stretches that the first k chunks touch |
+| `chunk_precision@k` | share of the first k chunks that touch one |
+| `sentence_precision` | share of the returned sentences that are gold |
+| `sentence_recall` | share of its gold sentences that were returned |
+| `sentence_f1` | harmonic mean of the two |
+
+Recall, precision, nDCG and MRR come from ir-measures. Chunks and sentences are only
+measured for questions whose data set names gold at that level; a gold sentence is a
+stretch of one sentence. A system that returns fewer passages than k is measured by
+those that it returns.
 """
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import TypeAdapter
 
-from knowtrail.eval.journal import LineJournal
-from knowtrail.eval.judged import JudgedResults, judge_results
-from knowtrail.eval.retrieval.bench import open_bench
-from knowtrail.eval.retrieval.dataset import Unit, halves
-from knowtrail.eval.retrieval.measures import (
-    differences,
-    measure_names,
-    measure_rankings,
-    summarise,
-)
+from knowtrail.eval.judged import JudgedResults, JudgingOptions, judge_results
+from knowtrail.eval.retrieval.bench import Bench, open_bench
+from knowtrail.eval.retrieval.dataset import Ranking, Unit, halves
 from knowtrail.eval.retrieval.output import store_evaluation
-from knowtrail.eval.retrieval.system import Ranking
+from knowtrail.eval.statistics import (
+    RESAMPLES,
+    SHARE,
+    Interval,
+    bootstrap_interval,
+    compare_systems,
+    resample_blocks,
+)
 from knowtrail.eval.store import code_version
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.models.embedders import embedder_name
+from knowtrail.graph.files import file_digest
+from knowtrail.graph.files.journal import State
+from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
-    from knowtrail.eval.differences import Difference
-    from knowtrail.eval.judged import JudgingOptions
-    from knowtrail.eval.retrieval.bench import Bench
-    from knowtrail.eval.retrieval.dataset import RetrievalDataset, RetrievalQuestion
-    from knowtrail.eval.retrieval.measures import SystemSummary
-    from knowtrail.eval.retrieval.system import System
-    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.eval.retrieval.dataset import (
+        RetrievalDataset,
+        RetrievalQuestion,
+        ReturnedChunk,
+        System,
+    )
+    from knowtrail.eval.statistics import Difference
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.questions import ReaderName
+
+
+def measure_names(ks: Sequence[int], *, sentences: bool) -> tuple[str, ...]:
+    """Return the names of the measures in the order of a table."""
+    heads = ["recall", "all_recall", "precision", "ndcg"]
+    names = [f"{head}@{k}" for head in heads for k in ks]
+    names.append("mrr")
+    if sentences:
+        chunked = ("chunk_recall", "chunk_precision")
+        names += [f"{head}@{k}" for head in chunked for k in ks]
+        names += ["sentence_precision", "sentence_recall", "sentence_f1"]
+    return tuple(names)
+
+
+def measure_rankings(
+    questions: Sequence[RetrievalQuestion],
+    rankings: Sequence[Ranking],
+    *,
+    ks: Sequence[int],
+) -> list[dict[str, float]]:
+    """Return the measures of each question, those that are defined for it."""
+    found = _standard(questions, rankings, ks)
+    for question, ranking, values in zip(questions, rankings, found, strict=True):
+        for k in ks:
+            values[f"all_recall@{k}"] = float(values[f"recall@{k}"] >= 1)
+        values.update(_chunks(question, ranking.chunks, ks))
+        values.update(_sentences(question, ranking))
+    return found
+
+
+def _standard(
+    questions: Sequence[RetrievalQuestion],
+    rankings: Sequence[Ranking],
+    ks: Sequence[int],
+) -> list[dict[str, float]]:
+    """Return what ir-measures says; a question for which nothing was found has 0."""
+    import ir_measures
+
+    names = {f"R@{k}": f"recall@{k}" for k in ks}
+    names |= {f"P@{k}": f"precision@{k}" for k in ks}
+    names |= {f"nDCG@{k}": f"ndcg@{k}" for k in ks}
+    names["RR"] = "mrr"
+    measures = {ir_measures.parse_measure(each): name for each, name in names.items()}
+    truth, run = {}, {}
+    for place, (question, ranking) in enumerate(zip(questions, rankings, strict=True)):
+        truth[str(place)] = {
+            name: question.grade(name) for name in question.gold_documents
+        }
+        if ranking.documents:
+            run[str(place)] = {
+                document.id: -float(rank)
+                for rank, document in enumerate(ranking.documents)
+            }
+    found = [dict.fromkeys(names.values(), 0.0) for _ in questions]
+    if run:
+        for metric in ir_measures.iter_calc(list(measures), truth, run):
+            found[int(metric.query_id)][measures[metric.measure]] = float(metric.value)
+    return found
+
+
+def _chunks(
+    question: RetrievalQuestion, chunks: Sequence[ReturnedChunk], ks: Sequence[int]
+) -> Mapping[str, float]:
+    gold = [(g.document, g.first, g.last) for g in question.gold_chunks] or [
+        (g.document, g.sentence, g.sentence) for g in question.gold_sentences
+    ]
+    if not gold:
+        return {}
+    touched = [
+        [
+            chunk.document == document and chunk.first <= last and first <= chunk.last
+            for document, first, last in gold
+        ]
+        for chunk in chunks
+    ]
+    found = {}
+    for k in ks:
+        top = touched[:k]
+        hit = sum(any(row[place] for row in top) for place in range(len(gold)))
+        found[f"chunk_recall@{k}"] = hit / len(gold)
+        found[f"chunk_precision@{k}"] = sum(any(row) for row in top) / k
+    return found
+
+
+def _sentences(question: RetrievalQuestion, ranking: Ranking) -> Mapping[str, float]:
+    gold = {(g.document, g.sentence) for g in question.gold_sentences}
+    if not gold:
+        return {}
+    returned = {(s.document, s.sentence) for s in ranking.sentences}
+    right = len(gold & returned)
+    precision = right / len(returned) if returned else 0.0
+    recall = right / len(gold)
+    both = precision + recall
+    return {
+        "sentence_precision": precision,
+        "sentence_recall": recall,
+        "sentence_f1": 2 * precision * recall / both if both else 0.0,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemSummary:
+    """A system's means, and `p50` and `p95` of its milliseconds.
+
+    `filled` is the share of passages of its rankings that come from the dense ranking.
+    """
+
+    name: str
+    n: int
+    measures: Mapping[str, Interval] = field(default_factory=dict)
+    latency: Mapping[str, Interval] = field(default_factory=dict)
+    quantities: Mapping[str, Interval] = field(default_factory=dict)
+    empty: int = 0
+    filled: float = 0.0
+
+
+_COUNTED: dict[str, Callable[[Ranking], float]] = {
+    "documents": lambda ranking: len(ranking.documents),
+    "sentences": lambda ranking: len(ranking.sentences),
+    "hops": lambda ranking: ranking.hops,
+    "documents_crossed": lambda ranking: ranking.crossed,
+}
+
+
+def summarise(
+    result: SystemResult, *, seed: int = 0, places: Sequence[int] | None = None
+) -> SystemSummary:
+    """Return the means of a system."""
+    chosen = range(len(result.questions)) if places is None else places
+    rankings = [result.rankings[place] for place in chosen]
+    values = [result.values[place] for place in chosen]
+    names = dict.fromkeys(name for row in values for name in row)
+    times = [ranking.milliseconds for ranking in rankings]
+    shown = sum(len(ranking.documents) for ranking in rankings)
+    return SystemSummary(
+        name=result.name,
+        n=len(rankings),
+        measures={
+            name: bootstrap_interval(
+                [r[name] for r in values if name in r], seed=seed, bounds=SHARE
+            )
+            for name in names
+        },
+        latency={
+            "p50": quantile_interval(times, 0.5, seed=seed),
+            "p95": quantile_interval(times, 0.95, seed=seed),
+        },
+        quantities={
+            name: bootstrap_interval([count(each) for each in rankings], seed=seed)
+            for name, count in _COUNTED.items()
+        },
+        empty=sum(not ranking.documents for ranking in rankings),
+        filled=sum(ranking.filled for ranking in rankings) / shown if shown else 0.0,
+    )
+
+
+def quantile_interval(
+    numbers: Sequence[float], share: float, *, seed: int = 0
+) -> Interval:
+    """Return a quantile with its percentile bootstrap interval."""
+    found = np.asarray(numbers, dtype=np.float64)
+    value, n = float(np.quantile(found, share)), len(found)
+    if n < 2:
+        nan = float("nan")
+        return Interval(value=value, low=nan, high=nan, level=0.95, n=n)
+    rng = np.random.default_rng(seed)
+    drawn = np.concatenate([
+        np.quantile(found[rng.integers(0, n, size=(size, n))], share, axis=1)
+        for size in resample_blocks(RESAMPLES, n)
+    ])
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return Interval(value=value, low=float(low), high=float(high), level=0.95, n=n)
+
+
+def differences(
+    results: Sequence[SystemResult],
+    base: SystemResult,
+    measures: Sequence[str],
+    *,
+    seed: int = 0,
+    places: Sequence[int] | None = None,
+) -> tuple[Difference, ...]:
+    """Return each system less one of them, measure by measure."""
+    chosen = range(len(base.questions)) if places is None else places
+    values = {
+        result.name: {
+            measure: {
+                place: result.values[place][measure]
+                for place in chosen
+                if measure in result.values[place]
+            }
+            for measure in measures
+        }
+        for result in (base, *results)
+    }
+    return compare_systems(values, base.name, metrics=measures, seed=seed)
 
 
 _RANKING = TypeAdapter(Ranking)
 
 
-class Journal(LineJournal):
-    """The rankings that an interrupted run has left behind, and those that come."""
-
-    def __init__(self, folder: Path, key: str) -> None:
-        """Read what is there under a key of all that the rankings depend on.
-
-        Raises:
-            InputError: If another run with this key is under way.
-            StorageError: If it cannot be written.
-        """
-        super().__init__(folder / f"retrieval-{key}.jsonl", sync_seconds=1.0)
-        self._found: dict[tuple[str, str], Ranking] = {}
-        self.read(self._take)
-
-    def __len__(self) -> int:
-        """Return how many rankings there are."""
-        return len(self._found)
-
-    def _take(self, _: int, row: Any) -> None:
-        ranking = _RANKING.validate_python(row["ranking"])
-        self._found[row["system"], row["question"]] = ranking
-
-    def get(self, system: str, question: str) -> Ranking | None:
-        """Return what a system found for a question, None where it is not kept."""
-        return self._found.get((system, question))
-
-    def add(self, system: str, question: str, ranking: Ranking) -> None:
-        """Keep what a system found for a question.
-
-        Raises:
-            StorageError: If it cannot be written.
-        """
-        row = {"system": system, "question": question, "ranking": asdict(ranking)}
-        self.append(row)
-        self._found[system, question] = ranking
-
-    def remove(self) -> None:
-        """Forget all rankings and remove the file: the run is complete."""
-        self.path.unlink(missing_ok=True)
-        self._found.clear()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemResult:
-    """What a system found for every question.
-
-    Attributes:
-        rankings: What it found, one by one.
-        values: Its measures, one by one.
-        model: The language model that it asks; None where it asks none.
-    """
+    """What a system found for every question."""
 
     name: str
     questions: tuple[RetrievalQuestion, ...]
     rankings: tuple[Ranking, ...]
     values: tuple[Mapping[str, float], ...]
     model: str | None = None
+    code: str = ""
 
 
 def check_ks(ks: Sequence[int]) -> tuple[int, ...]:
-    """Return places at which rankings are cut, in order, each once.
-
-    Raises:
-        InputError: If there is none, or one is below 1 or above 1,000.
-    """
+    """Return places at which rankings are cut, in order, each once."""
     if not ks or not all(1 <= k <= 1000 for k in ks):
         msg = f"k is {', '.join(map(str, ks)) or 'missing'}: give numbers 1 to 1000."
         raise InputError(msg)
@@ -126,21 +292,17 @@ def run_systems(
     systems: Sequence[System],
     *,
     ks: Sequence[int] = (2, 5, 10),
-    journal: Journal | None = None,
+    state: State | None = None,
     progress: Progress = silent,
 ) -> tuple[SystemResult, ...]:
-    """Ask every system every question.
-
-    Raises:
-        InputError: If two systems share a name, or a k is out of range.
-    """
+    """Ask every system every question."""
     cuts = check_ks(ks)
     names = [system.name for system in systems]
     if len(set(names)) < len(names) or not names:
         raise InputError(
             f"The systems are {', '.join(names) or 'none'}: name each once."
         )
-    found = _asked(bench, systems, cuts[-1], journal=journal, progress=progress)
+    found = _asked(bench, systems, cuts[-1], state=state, progress=progress)
     questions = bench.dataset.questions
     return tuple(
         SystemResult(
@@ -149,6 +311,7 @@ def run_systems(
             rankings=tuple(rankings),
             values=tuple(measure_rankings(questions, rankings, ks=cuts)),
             model=_model(system),
+            code=_code(system),
         )
         for system, rankings in zip(systems, found.values(), strict=True)
     )
@@ -159,53 +322,53 @@ def _asked(
     systems: Sequence[System],
     k: int,
     *,
-    journal: Journal | None,
+    state: State | None,
     progress: Progress,
 ) -> dict[str, list[Ranking]]:
     """Return the rankings of every system, those that are not known already made now.
 
-    Each question is put to all systems before the next, and each time another one is
-    the first, so that what else the machine does and what the last system left in
-    memory slows and helps them alike.
+    Each question is put to all systems, another one first each time, so that what else
+    goes on slows and helps them alike.
     """
     questions, count = bench.dataset.questions, len(systems)
     found: dict[str, list[Ranking]] = {system.name: [] for system in systems}
+    codes = {system.name: _code(system) for system in systems}
     prepared: set[str] = set()
     for place, question in enumerate(questions):
         for turn in range(count):
             progress("rankings", place * count + turn, len(questions) * count)
             system = systems[(place + turn) % count]
-            model = _model(system)
-            kept_as = system.name if model is None else f"{system.name} {model}"
-            known = None if journal is None else journal.get(kept_as, question.id)
-            if known is None:
+            model, code = _model(system), codes[system.name]
+            key = content_key("ranking", system.name, model or "", code, question.id)
+            if code and state is not None and (known := state.get(key)) is not None:
+                ranking = _RANKING.validate_python(known)
+            else:
                 if system.name not in prepared:
                     bench.embed_questions(progress)
                     system.prepare(bench)
-                    _warm_up(system, question)
+                    # What the server does once a statement, as planning, is then over.
+                    if model is None and (warm_up := getattr(system, "warm_up", None)):
+                        warm_up(question)
                     prepared.add(system.name)
-                known = system.rank(question, k)
-                if journal is not None:
-                    journal.add(kept_as, question.id, known)
-            found[system.name].append(known)
+                ranking = system.rank(question, k)
+                if state is not None:
+                    state.put(key, asdict(ranking), system=system.name)
+            found[system.name].append(ranking)
     progress("rankings", len(questions) * count, len(questions) * count)
     return found
 
 
-def _warm_up(system: System, question: RetrievalQuestion) -> None:
-    """Let a system answer once before its time counts, if it can without a trace.
-
-    What the server does once for each statement, such as planning it, is then over.
-    """
-    warm_up = getattr(system, "warm_up", None)
-    if warm_up is not None and _model(system) is None:
-        warm_up(question)
-
-
 def _model(system: System) -> str | None:
-    """Return the name of the language model that a system asks, if any."""
     name: str | None = getattr(system, "model_name", None)
     return name
+
+
+def _code(system: System) -> str:
+    """Return a digest of the file that makes a system, empty where there is none."""
+    try:
+        return file_digest(Path(inspect.getfile(type(system))))
+    except (OSError, TypeError):  # of a notebook: nobody knows what it was before
+        return ""
 
 
 FOLDER = "evaluations"
@@ -214,19 +377,7 @@ FOLDER = "evaluations"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """How systems are measured.
-
-    Attributes:
-        ks: Places at which rankings are cut.
-        base: The system that the others are compared with; where it does not take
-            part, the first one.
-        halves: Whether the questions at even and at odd places are reported too.
-        reader: Where walks read.
-        record: Whether walks are stored as Traversals.
-        resume: Whether what an interrupted run left is taken up.
-        store: Whether results are stored as EvalRuns.
-        judging: Which models answer and judge; None for neither.
-    """
+    """How systems are measured; without `base` others are compared with the first."""
 
     unit: Unit = field(default_factory=Unit)
     ks: tuple[int, ...] = (2, 5, 10)
@@ -242,13 +393,7 @@ class EvaluationOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What came out on some of the questions.
-
-    Attributes:
-        name: `all`, `dev` or `test`.
-        n: How many questions these are.
-        differences: Each system less the one that all are compared with.
-    """
+    """What came out on some of the questions: `all`, `dev` or `test`."""
 
     name: str
     n: int
@@ -258,18 +403,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluation:
-    """What came out.
-
-    Attributes:
-        measures: Names of the measures in the order of a table.
-        results: What each system found.
-        parts: All questions, and the halves where they are asked for.
-        facts: What else a table must say, by name.
-        notes: What a reader must know, one sentence each.
-        runs: System -> id of its EvalRun, where results are stored.
-        answers: System -> question id -> what a model answered, where it was asked.
-        models: Who answered and judged, and how, by what a run calls it.
-    """
+    """What came out; ids of EvalRuns and answers of models are by system."""
 
     dataset: RetrievalDataset
     options: EvaluationOptions
@@ -302,7 +436,6 @@ def evaluate_retrieval(
         InputError: If an option is no good.
         CorpusDriftError: If the database's vectors were made by another embedder.
         DatabaseError: If the database fails; the next run goes on from there.
-        MissingExtraError: If a model is to judge and the extra `deepeval` is missing.
     """
     chosen = options or EvaluationOptions()
     ks = check_ks(chosen.ks)
@@ -317,17 +450,45 @@ def evaluate_retrieval(
         progress=progress,
     )
     commit = code_version()
-    with _journal(settings, chosen, _key(bench, chosen, ks, commit)) as journal:
-        resumed = len(journal)
-        results = run_systems(bench, systems, ks=ks, journal=journal, progress=progress)
-    judged = _judged(results, dataset, chosen, settings, progress)
-    evaluation = _evaluation(bench, judged, chosen, commit=commit, resumed=resumed)
-    if chosen.store:
-        stored = store_evaluation(connection, evaluation)
-        evaluation = replace(evaluation, runs=stored)
-    if not judged.stopped:
-        journal.remove()
+    key = _key(bench, ks[-1], commit)
+    folder, file = settings.home / FOLDER, f"retrieval-{key}.jsonl"
+    if not chosen.resume:
+        with State(folder, name=file) as state:
+            state.remove()
+    with State(folder, name=file, sync_seconds=1.0) as state:
+        resumed = len(state)
+        results = run_systems(bench, systems, ks=ks, state=state, progress=progress)
+        judged = JudgedResults(results=results, measures=())
+        if chosen.judging is not None:
+            judged = judge_results(
+                results,
+                dataset=dataset,
+                options=chosen.judging,
+                settings=settings,
+                progress=progress,
+            )
+        evaluation = _evaluation(bench, judged, chosen, commit=commit, resumed=resumed)
+        if chosen.store:
+            stored = store_evaluation(connection, evaluation)
+            evaluation = replace(evaluation, runs=stored)
+        if not judged.stopped:
+            state.remove()
     return evaluation
+
+
+def _key(bench: Bench, k: int, commit: str) -> str:
+    """Return all that rankings depend on as a key."""
+    return content_key(
+        "retrieval-journal",
+        bench.dataset.checksum,
+        bench.corpus.name,
+        bench.corpus.version,
+        str(bench.corpus.stamp),
+        k,
+        bench.reader_used,
+        bench.record,
+        commit,
+    )
 
 
 def _evaluation(
@@ -338,7 +499,6 @@ def _evaluation(
     commit: str,
     resumed: int,
 ) -> Evaluation:
-    """Return what came out, summed up."""
     ks = check_ks(options.ks)
     names = measure_names(ks, sentences=bench.dataset.has_sentences)
     measures = (*names, *judged.measures)
@@ -363,52 +523,6 @@ def _evaluation(
         ),
         answers=judged.answers,
         models=judged.models,
-    )
-
-
-def _judged(
-    results: tuple[SystemResult, ...],
-    dataset: RetrievalDataset,
-    options: EvaluationOptions,
-    settings: Settings,
-    progress: Progress,
-) -> JudgedResults:
-    """Return results with answers measured too, if that is asked for."""
-    if options.judging is None:
-        return JudgedResults(results=results, measures=())
-    return judge_results(
-        results,
-        dataset=dataset,
-        options=options.judging,
-        settings=settings,
-        progress=progress,
-    )
-
-
-def _journal(settings: Settings, options: EvaluationOptions, key: str) -> Journal:
-    """Return what an interrupted run has left, empty where that is not wanted."""
-    journal = Journal(settings.home / FOLDER, key)
-    if options.resume:
-        return journal
-    with journal:
-        journal.remove()
-    return Journal(settings.home / FOLDER, key)
-
-
-def _key(
-    bench: Bench, options: EvaluationOptions, ks: Sequence[int], commit: str
-) -> str:
-    """Return all that rankings depend on as a key."""
-    return content_key(
-        "retrieval-journal",
-        bench.dataset.checksum,
-        bench.corpus.name,
-        bench.corpus.version,
-        str(bench.corpus.stamp),
-        ks[-1],
-        bench.reader_used,
-        options.record,
-        commit,
     )
 
 
@@ -444,7 +558,6 @@ def parts_of(
 def _notes_of_results(
     results: Sequence[SystemResult], options: EvaluationOptions
 ) -> list[str]:
-    """Return what a reader of intervals and differences must know."""
     notes = []
     names = [result.name for result in results]
     if len(names) > 1 and options.base not in names:
@@ -477,7 +590,6 @@ def _alike(result: SystemResult, base: SystemResult | None) -> bool:
 
 
 def _notes(bench: Bench, ks: Sequence[int]) -> list[str]:
-    """Return what a reader of the figures must know."""
     notes = list(bench.dataset.notes)
     count = len(bench.dataset.passages)
     if ks[-1] > count:

@@ -16,8 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.judged import ANSWER_MEASURES
-from knowtrail.eval.report import Table, filled, interval_dict
-from knowtrail.eval.statistics import EXACT, RESAMPLES
+from knowtrail.eval.report import aligned, filled, interval_dict
+from knowtrail.eval.statistics import EXACT, RESAMPLES, Difference, Interval
 from knowtrail.eval.store import (
     LONGEST_TEXT,
     EvalRecord,
@@ -33,11 +33,13 @@ from knowtrail.ingest.prepare import document_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.eval.retrieval.evaluation import Evaluation, Part, SystemResult
-    from knowtrail.eval.retrieval.measures import SystemSummary
-    from knowtrail.eval.retrieval.system import Ranking
-    from knowtrail.eval.statistics import Interval
+    from knowtrail.eval.retrieval.dataset import Ranking, RetrievalQuestion
+    from knowtrail.eval.retrieval.evaluation import (
+        Evaluation,
+        Part,
+        SystemResult,
+        SystemSummary,
+    )
     from knowtrail.graph.db.connection import Connection
 
 _DIGITS = 6
@@ -91,7 +93,6 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    """Return what came out on some of the questions."""
     return {
         "n": part.n,
         "systems": {
@@ -119,7 +120,6 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
-    """Return intervals by name."""
     return {name: interval_dict(each) for name, each in found.items()}
 
 
@@ -194,7 +194,6 @@ def lines(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _told(evaluation: Evaluation) -> Iterator[str]:
-    """Yield what is wrong with the data set, and notes."""
     problems = evaluation.dataset.problems
     for kind in sorted({problem.kind for problem in problems}):
         found = [problem for problem in problems if problem.kind == kind]
@@ -205,7 +204,6 @@ def _told(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _main_measures(evaluation: Evaluation) -> dict[str, str]:
-    """Return the main measures, each with its column."""
     shown = (
         *(f"recall@{k}" for k in evaluation.options.ks),
         f"all_recall@{main_k(evaluation)}",
@@ -218,7 +216,6 @@ def _main_measures(evaluation: Evaluation) -> dict[str, str]:
 def _table(
     part: Part, columns: Mapping[str, str], *, timed: bool = False
 ) -> Iterator[str]:
-    """Yield a table of a part: a row for each system, measures as columns."""
     rows = [["", *(_head(part, name, head) for name, head in columns.items())]]
     rows += [
         [system.name, *(_cell(system.measures, name) for name in columns)]
@@ -227,10 +224,7 @@ def _table(
     if timed:
         times = (f"{system.latency['p50'].value:.1f}" for system in part.systems)
         rows = [[*row, t] for row, t in zip(rows, ["p50 ms", *times], strict=True)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        cells = (f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))
-        yield "  ".join([f"{row[0]:<{widths[0]}}", *cells])
+    yield from aligned(rows)
 
 
 def _head(part: Part, measure: str, head: str) -> str:
@@ -263,7 +257,6 @@ def per_cent(value: float, sign: str = "") -> str:
 
 
 def _cell(found: Mapping[str, Interval], name: str) -> str:
-    """Return a mean with its interval in per cent, a dash where there is none."""
     if name not in found:
         return "-"
     each = found[name]
@@ -306,7 +299,7 @@ def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
         "checksum": dataset.checksum,
         **evaluation.models,
     }
-    systems = [[each.name, each.model] for each in evaluation.results]
+    systems = [[each.name, each.model, each.code] for each in evaluation.results]
     together = content_key(
         "retrieval-evaluation", json.dumps([shared, systems], sort_keys=True)
     )
@@ -317,6 +310,7 @@ def run_of(evaluation: Evaluation, result: SystemResult) -> EvalRun:
             **shared,
             "system": result.name,
             "model": result.model,
+            "systemCode": result.code,
             "evaluation": together,
         },
         key=dataset.checksum,
@@ -331,7 +325,6 @@ def _record(
     ranking: Ranking,
     values: Mapping[str, float],
 ) -> EvalRecord:
-    """Return a question with what was found for it."""
     found = [document.id for document in ranking.documents]
     missed = [name for name in question.gold_documents if name not in found]
     texts: dict[str, Any] = {
@@ -387,14 +380,15 @@ def retrieval_page(evaluation: Evaluation) -> str:
         told=partial(table_facts, evaluation),
         known=partial(_known, evaluation),
         best_of=_best,
-        costs=partial(_costs, evaluation),
-        differences=partial(_differences, evaluation),
+        counted=_COUNTED,
+        differences=_shown_differences,
         worst=_worst(evaluation, measure),
-        dataset_tables=list(_dataset(evaluation)),
         label=_label,
         mean_text=mean_text,
         per_cent=per_cent,
         resamples=RESAMPLES,
+        exact=EXACT,
+        alpha=_ALPHA,
     )
 
 
@@ -410,12 +404,10 @@ def _known(
 
 
 def _best(measure: str, systems: Sequence[SystemSummary]) -> float:
-    """Return the highest mean of a measure."""
     return max(s.measures[measure].value for s in systems if measure in s.measures)
 
 
 def _worst(evaluation: Evaluation, measure: str) -> list[tuple[int, float]]:
-    """Return the places of the questions with the lowest means, and these."""
     rows = zip(*(result.values for result in evaluation.results), strict=True)
     count = len(evaluation.results)
     means = [sum(values[measure] for values in row) / count for row in rows]
@@ -423,43 +415,7 @@ def _worst(evaluation: Evaluation, measure: str) -> list[tuple[int, float]]:
 
 
 def _label(measure: str) -> str:
-    """Return the name of a measure as a heading."""
     return JUDGED.get(measure, measure).replace("_", " ")
-
-
-def _costs(evaluation: Evaluation, part: Part) -> Table:
-    """Return time and what was returned."""
-    rows = []
-    for system in part.systems:
-        p50, p95 = system.latency["p50"], system.latency["p95"]
-        counted = system.quantities
-        rows.append((
-            system.name,
-            _milliseconds(p50),
-            _milliseconds(p95),
-            *(f"{counted[name].value:.1f}" for name in _COUNTED),
-            f"{100 * system.filled:.0f} %",
-            str(system.empty),
-        ))
-    return Table(
-        title=f"{TITLES[part.name]}: time and extent",
-        note=(
-            f"{table_facts(evaluation, part.n)} Milliseconds without embedding the "
-            "question, median and 95th percentile with 95 % intervals. The others are "
-            "means; filled is the share of passages that come from the dense ranking "
-            "after a walk's end, empty the number of questions for which nothing was "
-            "found."
-        ),
-        columns=("system", "p50 ms", "p95 ms", *_COUNTED.values(), "filled", "empty"),
-        rows=rows,
-    )
-
-
-def _milliseconds(found: Interval) -> str:
-    """Return a time with its interval, where there is one."""
-    if found.low != found.low:
-        return f"{found.value:.1f}"
-    return f"{found.value:.1f} ({found.low:.1f} to {found.high:.1f})"
 
 
 _COUNTED = {
@@ -470,49 +426,7 @@ _COUNTED = {
 }
 
 
-def _differences(evaluation: Evaluation, part: Part) -> Table:
-    """Return how systems differ from the base."""
-    base = part.differences[0].base
+def _shown_differences(part: Part) -> list[Difference]:
+    """Return the differences in what is mostly asked for."""
     shown = ("recall@", "all_recall@", "mrr", "sentence_f1", "chunk_recall@", *_ANSWERS)
-    rows = [
-        (
-            each.name,
-            _label(each.metric),
-            per_cent(each.found.difference.value, "+"),
-            f"{per_cent(each.found.difference.low, '+')} to "
-            f"{per_cent(each.found.difference.high, '+')}",
-            f"{each.p_value:.4f}{' *' if each.p_value < _ALPHA else ''}",
-        )
-        for each in part.differences
-        if each.metric.startswith(shown)
-    ]
-    return Table(
-        title=f"{TITLES[part.name]}: differences from {base}",
-        note=(
-            f"{table_facts(evaluation, part.n)} Paired by question, in points with "
-            "95 % bootstrap intervals; p from a permutation test (all swaps up to "
-            f"{EXACT} questions, {RESAMPLES:,} random ones above), corrected by "
-            "Holm's method for the number of systems, measure by measure, * below 0.05."
-        ),
-        columns=("system", "measure", "difference", "interval", "p"),
-        rows=rows,
-    )
-
-
-def _dataset(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield what the data set was read from and what is wrong with it."""
-    dataset = evaluation.dataset
-    yield Table(
-        title="Data set",
-        note=f"{len(dataset.passages)} passages, {len(dataset.questions)} "
-        "questions; checksums are BLAKE2b, 128 bits.",
-        columns=("file", "bytes", "checksum"),
-        rows=[(f.name, f"{f.size:,}", f.checksum) for f in dataset.files],
-    )
-    if dataset.problems:
-        yield Table(
-            title="Problems of the data set",
-            note="Questions and passages that are not as they should be.",
-            columns=("kind", "id", "what"),
-            rows=[(p.kind, p.id, p.message) for p in dataset.problems],
-        )
+    return [each for each in part.differences if each.metric.startswith(shown)]

@@ -34,17 +34,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from knowtrail.eval.retrieval.system import (
-    SENTENCES,
+from knowtrail.eval.retrieval.dataset import (
     RankedDocument,
     Ranking,
+    ReturnedChunk,
     ReturnedSentence,
     WalkStep,
-    chunks_of,
-    documents_of,
-    filled_up,
-    nearest,
-    sentences_of,
 )
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC, ORDERED
@@ -53,8 +48,7 @@ from knowtrail.retrieval.algorithms.asking import ask_visits
 from knowtrail.retrieval.algorithms.rules import Rules
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.driving import run
-from knowtrail.retrieval.questions import check_question
-from knowtrail.retrieval.readers.opening import open_reader
+from knowtrail.retrieval.questions import Task, check_question
 from knowtrail.retrieval.recording import Recording, record
 from knowtrail.retrieval.rerank.bm25 import words
 
@@ -62,15 +56,87 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knowtrail.eval.retrieval.bench import Bench
-    from knowtrail.eval.retrieval.dataset import RetrievalQuestion
-    from knowtrail.eval.retrieval.system import System
+    from knowtrail.eval.retrieval.dataset import RetrievalQuestion, System
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.protocols import Algorithm, GraphReader, Vector, Walking
-    from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.protocols import Algorithm, Vector, Walking
     from knowtrail.retrieval.walk import RankedChunk, Trail
 
 _LOG = logging.getLogger(__name__)
 _Found: TypeAlias = "tuple[list[tuple[str, float]], Sequence[RankedChunk]]"
+
+
+SENTENCES = 10
+"""Sentences that a system hands on, unless its walk says otherwise: as published."""
+
+
+def documents_of(
+    bench: Bench, chunks: Iterable[tuple[str, float]], k: int
+) -> tuple[RankedDocument, ...]:
+    """Return passages by their best chunks, best first, ties by id."""
+    best: dict[str, float] = {}
+    for chunk_id, score in chunks:
+        if (chunk := bench.chunks.get(chunk_id)) is not None:
+            best[chunk.document] = max(score, best.get(chunk.document, score))
+    order = sorted(best, key=lambda name: (-best[name], name))[:k]
+    return tuple(RankedDocument(id=name, score=best[name]) for name in order)
+
+
+def chunks_of(
+    bench: Bench, chunks: Iterable[tuple[str, float]]
+) -> tuple[ReturnedChunk, ...]:
+    """Return chunks in terms of the data set, in their order."""
+    return tuple(
+        ReturnedChunk(document=at.document, first=at.first, last=at.last, score=score)
+        for chunk_id, score in chunks
+        if (at := bench.chunks.get(chunk_id)) is not None
+    )
+
+
+def sentences_of(
+    bench: Bench, chunks: Sequence[ReturnedChunk], *, most: int = SENTENCES
+) -> tuple[ReturnedSentence, ...]:
+    """Return the first sentences of chunks in their order, each once."""
+    found: dict[tuple[str, int], ReturnedSentence] = {}
+    for chunk in chunks:
+        for number in range(chunk.first, chunk.last + 1):
+            if len(found) >= most:
+                return tuple(found.values())
+            found.setdefault(
+                (chunk.document, number),
+                ReturnedSentence(
+                    document=chunk.document,
+                    sentence=number,
+                    text=bench.sentence(chunk.document, number),
+                ),
+            )
+    return tuple(found.values())
+
+
+def nearest(
+    bench: Bench, ranking: ChunkRanking, k: int, *, known: Iterable[str] = ()
+) -> Walking[list[RankedChunk]]:
+    """Take chunks from a ranking until there are enough passages, or no more."""
+    documents = set(known)
+    before = frozenset(documents)
+    taken: list[RankedChunk] = []
+    while len(documents) < k and (hit := (yield from ranking.next())) is not None:
+        chunk = bench.chunks.get(hit.id)
+        if chunk is not None and chunk.document not in before:
+            taken.append(hit)
+            documents.add(chunk.document)
+    return taken
+
+
+def filled_up(
+    bench: Bench,
+    documents: Sequence[RankedDocument],
+    rest: Iterable[RankedChunk],
+    k: int,
+) -> tuple[RankedDocument, ...]:
+    """Return a ranking with passages of the dense one after its end, marked."""
+    more = documents_of(bench, ((hit.id, hit.score) for hit in rest), k)
+    marked = (replace(document, filled=True) for document in more)
+    return tuple([*documents, *marked][:k])
 
 
 class _Chunks(ABC):
@@ -117,15 +183,11 @@ class _Chunks(ABC):
 
 
 def _pairs(hits: Iterable[RankedChunk]) -> list[tuple[str, float]]:
-    """Return ids of chunks with their scores."""
     return [(hit.id, hit.score) for hit in hits]
 
 
 class DenseSystem(_Chunks):
-    """The vector index, its best hits scored again exactly.
-
-    Its time is that of the bare vector call: one trip, ids and vectors only.
-    """
+    """The vector index, its best hits scored again exactly; one trip is timed."""
 
     name = "dense"
 
@@ -138,13 +200,16 @@ _K1 = 1.2
 _B = 0.75
 
 
-class Bm25Index:
-    """BM25 over all chunks of a corpus."""
+class Bm25System(_Chunks):
+    """BM25 alone, over all chunks of the corpus."""
 
-    def __init__(self, bench: Bench) -> None:
+    name = "bm25"
+
+    def prepare(self, bench: Bench) -> None:
         """Index the chunks."""
         import bm25s  # type: ignore[import-untyped]
 
+        super().prepare(bench)
         logging.getLogger("bm25s").setLevel(logging.NOTSET)
         self._ids = tuple(bench.chunks)
         found = [words(chunk.text) for chunk in bench.chunks.values()]
@@ -160,26 +225,11 @@ class Bm25Index:
             return []
         scores = np.asarray(self._model.get_scores(asked))
         order = np.lexsort((np.arange(len(scores)), -scores))[:most]
-        return [
-            (self._ids[place], float(scores[place]))
-            for place in order
-            if scores[place] > 0
-        ]
-
-
-class Bm25System(_Chunks):
-    """BM25 alone."""
-
-    name = "bm25"
-
-    def prepare(self, bench: Bench) -> None:
-        """Index the corpus."""
-        super().prepare(bench)
-        self._index = Bm25Index(bench)
+        return [(self._ids[at], float(scores[at])) for at in order if scores[at] > 0]
 
     def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
         yield from ()
-        return self._index.best(question, len(self._bench.chunks)), ()
+        return self.best(question, len(self._bench.chunks)), ()
 
 
 _CONSTANT = 60
@@ -187,10 +237,7 @@ _DEPTH = 100
 
 
 def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
-    """Return ids with the sum of 1 / (60 + place), best first, ties by id.
-
-    The constant is that of Cormack, Clarke and Buettcher, 2009.
-    """
+    """Return ids by sums of 1 / (60 + place): Cormack, Clarke and Buettcher, 2009."""
     scores: dict[str, float] = {}
     for ranking in rankings:
         for place, name in enumerate(ranking, start=1):
@@ -207,8 +254,10 @@ class FusionSystem(Bm25System):
         depth = max(_DEPTH, k)
         dense = ChunkRanking(query, k=depth // 10)
         near = yield from nearest(self._bench, dense, depth)
-        words = self._index.best(question, depth)
-        ids = [hit.id for hit in near[:depth]], [name for name, _ in words]
+        ids = (
+            [hit.id for hit in near[:depth]],
+            [name for name, _ in self.best(question, depth)],
+        )
         return fused(ids), ()
 
 
@@ -252,8 +301,6 @@ _MOST_CHUNKS = 320
 
 @dataclass(frozen=True, slots=True)
 class _Walked:
-    """A walk over a reader, timed."""
-
     task: Task
     trail: Trail
     query: Vector
@@ -268,7 +315,6 @@ class _Walker(ABC):
     suffix = ""
 
     def __init__(self, algorithm: str, *, model: LanguageModel | None = None) -> None:
-        """Name an algorithm, and the language model that it asks, if it asks one."""
         self.name = algorithm + self.suffix
         self._algorithm = algorithm
         self._model = model
@@ -295,18 +341,9 @@ class _Walker(ABC):
         """Return the name of the language model; None where none is asked."""
         return None if self._model is None else self._model.name
 
-    def _opened(self, task: Task) -> tuple[GraphReader, str]:
-        """Return the reader of a task and its name."""
-        bench = self._bench
-        opened = open_reader(
-            bench.connection, bench.corpus, task, settings=bench.settings
-        )
-        return opened.reader, opened.name
-
     def _ranking(
         self, walked: _Walked, documents: tuple[RankedDocument, ...]
     ) -> Ranking:
-        """Return a walk with its documents as a ranking, and record the walk."""
         bench, trail = self._bench, walked.trail
         pairs = [(step.chunk.id, step.score) for step in trail.steps]
         chunks = chunks_of(bench, pairs)
@@ -330,14 +367,11 @@ class _Walker(ABC):
                 )
                 for step in trail.steps
             ),
-            traversal_id=self._record(walked),
+            traversal_id=self._record(walked) if bench.record else None,
         )
 
     def _record(self, walked: _Walked) -> str | None:
-        """Store a walk; return its id, None where nothing is stored."""
         bench = self._bench
-        if not bench.record:
-            return None
         walk = walked.task.walk(
             bench.corpus.name,
             walked.trail,
@@ -362,7 +396,6 @@ class _Walker(ABC):
 
 
 def _found(bench: Bench, trail: Trail) -> Iterator[ReturnedSentence]:
-    """Yield the sentences of a walk in terms of the data set; titles are none."""
     for step in trail.steps:
         passage = bench.passages.get(step.chunk.document_id, "")
         for sentence in step.sentences if passage else ():
@@ -393,11 +426,11 @@ class PublishedWalkSystem(_Walker):
             preset="published",
             reader=bench.reader,
         )
-        reader, name = self._opened(task)
+        opened = bench.open_for(task)
         begin = time.perf_counter()
-        trail = run(reader, task.walking(query), self._model)
+        trail = run(opened.reader, task.walking(query), self._model)
         seconds = time.perf_counter() - begin
-        walked = _Walked(task, trail, query, seconds, name)
+        walked = _Walked(task, trail, query, seconds, opened.name)
         return self._ranking(walked, documents_of(bench, _read(trail), k))
 
 
@@ -429,13 +462,13 @@ class WalkSystem(_Walker):
             reader=bench.reader,
         )
         task = replace(task, algorithm=_tireless(task.algorithm))
-        reader, name = self._opened(task)
+        opened = bench.open_for(task)
         chunks = documents
         while True:
             options = replace(task.options, max_sentences=None, max_chunks=chunks)
             task = replace(task, options=options)
             begin = time.perf_counter()
-            trail = run(reader, task.walking(query), self._model)
+            trail = run(opened.reader, task.walking(query), self._model)
             trail = _until(trail, documents)
             read = {s.chunk.document_id for s in trail.steps if s.sentences}
             seconds = time.perf_counter() - begin
@@ -446,9 +479,9 @@ class WalkSystem(_Walker):
         begin = time.perf_counter()
         ranking = ChunkRanking(query, k=k, known=trail.ranking)
         known = {bench.passages[name] for name in read if name in bench.passages}
-        rest = run(reader, nearest(bench, ranking, k, known=known))
+        rest = run(opened.reader, nearest(bench, ranking, k, known=known))
         seconds += time.perf_counter() - begin
-        return _Walked(task, trail, query, seconds, name, tuple(rest))
+        return _Walked(task, trail, query, seconds, opened.name, tuple(rest))
 
 
 def _tireless(algorithm: Algorithm) -> Algorithm:
@@ -463,7 +496,6 @@ def _tireless(algorithm: Algorithm) -> Algorithm:
 
 
 def _until(trail: Trail, documents: int) -> Trail:
-    """Return a walk up to the step that reads the last passage wanted."""
     read: set[str] = set()
     for place, step in enumerate(trail.steps):
         if step.sentences:
@@ -492,10 +524,7 @@ class OrderedWalkSystem(WalkSystem):
 
 
 _PLAIN: dict[str, Callable[[], System]] = {
-    DenseSystem.name: DenseSystem,
-    Bm25System.name: Bm25System,
-    FusionSystem.name: FusionSystem,
-    ExpansionSystem.name: ExpansionSystem,
+    kind.name: kind for kind in (DenseSystem, Bm25System, FusionSystem, ExpansionSystem)
 }
 
 
@@ -514,11 +543,7 @@ def asks_model(name: str) -> bool:
 
 
 def asked_names(asked: str) -> tuple[str, ...]:
-    """Return the names of the systems that are asked for.
-
-    Raises:
-        InputError: If there is no such system, or one is named twice.
-    """
+    """Return the names of the systems that are asked for."""
     if asked in {"all", "all+llm"}:
         return system_names(llm=asked == "all+llm")
     names = tuple(name.strip() for name in asked.split(",") if name.strip())
@@ -537,12 +562,7 @@ def asked_names(asked: str) -> tuple[str, ...]:
 
 
 def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[System, ...]:
-    """Return the systems that are asked for, with the model of those that ask one.
-
-    Raises:
-        InputError: As `asked_names` raises, or if a system asks a model and there is
-            none.
-    """
+    """Return the systems that are asked for, with the model of those that ask one."""
     names = asked_names(asked)
     if model is None and (asking := [name for name in names if asks_model(name)]):
         raise InputError(f"{asking[0]} asks a language model: name one with --model.")
@@ -550,7 +570,6 @@ def systems_of(asked: str, *, model: LanguageModel | None = None) -> tuple[Syste
 
 
 def _system(name: str, model: LanguageModel | None) -> System:
-    """Return the system of a name that is known."""
     if name in _PLAIN:
         return _PLAIN[name]()
     if name.endswith(PUBLISHED):

@@ -12,11 +12,14 @@ from knowtrail.eval.models import ModelOptions, call_llm
 from knowtrail.graph.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from knowtrail.eval.skn.benchmark import BenchmarkOptions, run_benchmark, run_models
-    from knowtrail.eval.skn.metrics import bootstrap_ci
-    from knowtrail.eval.skn.phases import (
+    from knowtrail.eval.skn.benchmark import run_benchmark, run_models
+    from knowtrail.eval.skn.metrics import bootstrap_ci, calculate_metrics
+    from knowtrail.eval.skn.options import (
         ABLATION_PIPELINES,
         DEFAULT_PIPELINES,
+        BenchmarkOptions,
+    )
+    from knowtrail.eval.skn.phases import (
         EXTRACTORS,
         agent_reason,
         extract_json,
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
         extract_skn_no_risk,
     )
     from knowtrail.eval.skn.samples import search_web
-    from knowtrail.eval.skn.scoring import calculate_metrics
 
 __all__ = [
     "ABLATION_PIPELINES",
@@ -51,22 +53,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ABLATION_PIPELINES": "phases",
-    "BenchmarkOptions": "benchmark",
-    "DEFAULT_PIPELINES": "phases",
-    "EXTRACTORS": "phases",
-    "agent_reason": "phases",
-    "bootstrap_ci": "metrics",
-    "calculate_metrics": "scoring",
-    "extract_json": "phases",
-    "extract_json_conf": "phases",
-    "extract_skn": "phases",
-    "extract_skn_no_causal": "phases",
-    "extract_skn_no_gaps": "phases",
-    "extract_skn_no_risk": "phases",
-    "run_benchmark": "benchmark",
-    "run_models": "benchmark",
+    **dict.fromkeys(("run_benchmark", "run_models"), "benchmark"),
+    **dict.fromkeys(
+        ("ABLATION_PIPELINES", "DEFAULT_PIPELINES", "BenchmarkOptions"), "options"
+    ),
+    **dict.fromkeys(("bootstrap_ci", "calculate_metrics"), "metrics"),
     "search_web": "samples",
 }
+_HOMES |= {name: "phases" for name in __all__ if name not in {*_HOMES, *globals()}}
 
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,25 +6,18 @@ import logging
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from knowtrail.eval.models import (
-    DEFAULT_MODEL,
-    ModelOptions,
-    Respondent,
-    State,
-    as_model,
-)
-from knowtrail.eval.skn.judging import judge_row
-from knowtrail.eval.skn.metrics import is_usable
+from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
+from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
+from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
 from knowtrail.eval.skn.phases import (
-    ABLATION_PIPELINES,
-    DEFAULT_PIPELINES,
+    KEPT,
     Phases,
+    judge_row,
     no_reply,
 )
 from knowtrail.eval.skn.results import (
@@ -34,15 +27,15 @@ from knowtrail.eval.skn.results import (
     write_search_results,
 )
 from knowtrail.eval.skn.samples import (
-    RESULTS,
-    bundled_samples,
-    bundled_search_results,
+    BUNDLED_SAMPLES,
+    BUNDLED_SEARCH_RESULTS,
     load_samples,
     load_search_results,
 )
-from knowtrail.eval.skn.scoring import calculate_metrics, compare_pipelines
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError
+from knowtrail.graph.files.journal import State
+from knowtrail.graph.models.ollama_client import CONNECT_SECONDS, client_options
 from knowtrail.graph.models.providers import provider_of
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.keys import content_key
@@ -52,77 +45,9 @@ if TYPE_CHECKING:
 
     from langchain_core.language_models import BaseChatModel
 
-    from knowtrail.eval.differences import Difference
     from knowtrail.eval.skn.samples import Found, Sample
-    from knowtrail.graph.cli.progress import Progress
+    from knowtrail.eval.statistics import Difference
     from knowtrail.graph.models.language_models import LanguageModel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkOptions:
-    """How a benchmark is run.
-
-    Attributes:
-        dataset: File of samples; None takes the bundled one.
-        limit: How many samples, from the first; None takes all.
-        pipelines: Formats, the baseline first.
-        search_results: File of recorded search results; None searches the web.
-        recorded_only: Whether the web is left alone; without a file, the results
-            written for the bundled samples are taken.
-        question_aware: Whether the extractor is told the question.
-        judge_abstention: Whether a judge says what refuses to answer.
-        published: Whether agent and judges are told what those of the published
-            benchmark are: nothing about answers that are missing.
-        retry_failed: Whether what failed in an earlier run is asked for again.
-        concurrency: Calls of models side by side, 1 to 32.
-    """
-
-    dataset: Path | None = None
-    limit: int | None = None
-    pipelines: tuple[str, ...] = tuple(DEFAULT_PIPELINES)
-    search_results: Path | None = None
-    recorded_only: bool = False
-    results: int = RESULTS
-    question_aware: bool = False
-    judge_abstention: bool = False
-    published: bool = False
-    retry_failed: bool = False
-    concurrency: int = 1
-    models: ModelOptions = field(default_factory=ModelOptions)
-
-    def __post_init__(self) -> None:
-        """Check what can be checked.
-
-        Raises:
-            InputError: If a format is unknown or named twice, or a number is no good.
-        """
-        unknown = [v for v in self.pipelines if v not in ABLATION_PIPELINES]
-        if unknown or not self.pipelines:
-            named = unknown[0] if unknown else ""
-            msg = f"No format {named!r}: use {', '.join(ABLATION_PIPELINES)}."
-            raise InputError(msg)
-        if len(set(self.pipelines)) < len(self.pipelines):
-            msg = f"A format is named twice: {', '.join(self.pipelines)}."
-            raise InputError(msg)
-        if self.published and (self.question_aware or self.judge_abstention):
-            msg = (
-                "The published benchmark tells the extractor no question and has no "
-                "judge of refusals: leave out published, or these two."
-            )
-            raise InputError(msg)
-        for number, what, most in (
-            (self.results, "search results", 50),
-            (self.concurrency, "calls side by side", 32),
-        ):
-            if not 1 <= number <= most:
-                raise InputError(f"{number} {what}: choose 1 to {most}.")
-        if self.limit is not None and self.limit < 1:
-            msg = f"A limit of {self.limit} samples: choose 1 or more."
-            raise InputError(msg)
-
-
-SECONDS = 10.0
-_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
 def check_models(
@@ -137,22 +62,15 @@ def check_models(
         return {}
     url = (settings or Settings.from_env()).ollama_url.rstrip("/")
     pulls = " and ".join(f"`ollama pull {name}`" for name in wanted)
+    unusable = httpx.HTTPError, httpx.InvalidURL, LookupError, TypeError, ValueError
     try:
         answer = httpx.get(
-            f"{url}/api/tags",
-            timeout=SECONDS,
-            trust_env=urlsplit(url).hostname not in _LOOPBACK,
+            f"{url}/api/tags", timeout=CONNECT_SECONDS, **client_options(url)
         )
         answer.raise_for_status()
         listed = answer.json()["models"]
         there = {model["name"]: model.get("digest") for model in listed}
-    except (
-        httpx.HTTPError,
-        httpx.InvalidURL,
-        ValueError,
-        KeyError,
-        TypeError,
-    ) as error:
+    except unusable as error:
         msg = f"No answer from Ollama at {url}: run `ollama serve` and {pulls}."
         raise ModelError(msg) from error
     for name in wanted:
@@ -164,16 +82,7 @@ def check_models(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOutcome:
-    """What a benchmark of one model gave.
-
-    Attributes:
-        rows: The detailed results, a row for each sample.
-        metrics: As in `metrics.json`.
-        reused: How many results were known already, or shared between formats.
-        calls: How often models answered in this run, all attempts counted.
-        prompt_tokens: Tokens of those calls' prompts, as servers counted them.
-        digest: What Ollama calls the model's content; None where nobody tells.
-    """
+    """What a benchmark of one model gave; `reused` were known already, or shared."""
 
     model: str
     judge: str
@@ -211,13 +120,7 @@ class ModelOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRun:
-    """The phases after the search, for one model.
-
-    Attributes:
-        phases: Asks, or takes what is finished.
-        samples: The samples, each with the beginning of its row of results.
-        progress: Is told of every call, with what stands before the name of a phase.
-    """
+    """The phases after the search, for one model."""
 
     who: Respondent
     judge: Respondent
@@ -258,12 +161,10 @@ class ModelRun:
         return outcome
 
     def _spent(self) -> dict[str, int]:
-        """Return what calls have cost so far, those of other models too."""
         names = ("calls", "prompt_tokens", "completion_tokens")
         return {name: getattr(self.phases, name) for name in names}
 
     def _each(self, stage: str, do: Callable[..., dict[str, Any]]) -> None:
-        """Add what something gives for each sample and format, in their order."""
         jobs = [
             (sample, row, variant)
             for sample, row in self.samples
@@ -286,19 +187,18 @@ class ModelRun:
     def _extract(
         self, sample: Sample, row: dict[str, Any], variant: str
     ) -> dict[str, Any]:
-        """Return what a row has of an extraction."""
         made = self.phases.extraction(self.who, sample, variant, row["raw_text"])
         return {
             "context": made["context"],
             "tokens_est": made["tokens_est"],
             "extraction_time_s": made.get("seconds", 0.0),
-            **{f"extraction_{name}": made.get(name) for name in _KEPT},
+            **{f"extraction_{n}": made.get(n) for n in KEPT if n != "seconds"},
+            "extraction_repairs": made.get("repairs"),
         }
 
     def _reason(
         self, sample: Sample, row: dict[str, Any], variant: str
     ) -> dict[str, Any]:
-        """Return what a row has of an answer."""
         made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
         names = ("error", "raw", "attempts", *_TOKENS)
         return {
@@ -310,7 +210,6 @@ class ModelRun:
     def _judge(
         self, sample: Sample, row: dict[str, Any], variant: str
     ) -> dict[str, Any]:
-        """Return what a row has of verdicts."""
         judged, verdict = dict(row), partial(self.phases.verdict, self.judge, sample)
         judge_row(judged, variant, verdict, abstention=self.options.judge_abstention)
         new = judged.keys() - row.keys()
@@ -318,23 +217,9 @@ class ModelRun:
 
 
 _TOKENS = ("prompt_tokens", "completion_tokens")
-_KEPT = (
-    "status",
-    "error",
-    "repairs",
-    "prompt_hash",
-    "attempts",
-    "raw",
-    "source_characters",
-    "read_characters",
-    "answer_tokens",
-    *_TOKENS,
-)
-"""What a row keeps of an extraction."""
 
 
 def _row(sample: Sample, found: Found) -> dict[str, Any]:
-    """Return the beginning of a row."""
     return {
         "id": sample.id,
         "category": sample.category,
@@ -362,7 +247,7 @@ def run_benchmark(
     settings: Settings | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Compare extraction formats by what an agent makes of them.
+    """Compare extraction formats by what an agent makes of them; return the metrics.
 
     What is finished is kept in the output folder: after an interruption, the same call
     goes on where it stopped.
@@ -370,16 +255,12 @@ def run_benchmark(
     Args:
         dataset_path: JSON list of samples; None takes the bundled ones.
         output_dir: Folder of the result files.
-        model: Extractor and agent: name of a model, or any LangChain chat
-            model.
+        model: Extractor and agent: name of a model, or any LangChain chat model.
         ablation: Whether all six formats are compared, instead of `json` and `skn`.
         judge: The model that judges; None takes the same one.
         options: Everything else.
         settings: Where Ollama answers; None takes the environment's.
         progress: Is told of every sample.
-
-    Returns:
-        The metrics, as in `metrics.json`.
 
     Raises:
         InputError: If data set, search results or options cannot be used.
@@ -412,25 +293,17 @@ def run_models(
     settings: Settings | None = None,
     progress: Progress = silent,
 ) -> tuple[ModelOutcome, ...]:
-    """Run the benchmark for several models on the same search results.
+    """Run the benchmark for several models, one after the other, on the same searches.
 
-    Args:
-        models: Extractors and agents, one after the other.
-        output: Folder of the result files; several models have a folder in it each.
-        judge: The model that judges them all; None lets each judge itself.
-        options: How the benchmark is run.
-        settings: Where Ollama answers.
-        progress: Is told of every sample.
-
-    Raises:
-        InputError: As `run_benchmark`; also for a model that is named twice.
-        KnowtrailError: As `run_benchmark`.
-        ModelError: As `run_benchmark`.
-        StorageError: As `run_benchmark`.
+    Several models have a folder each in that of the output. Without a judge each judges
+    itself. Raises as `run_benchmark` does.
     """
     options = options or BenchmarkOptions()
     respondents = [_respondent(model, options, settings) for model in models]
-    names = _names(respondents)
+    names = [who.name for who in respondents]
+    if not names or len(set(names)) < len(names):
+        msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
+        raise InputError(msg)
     jury = None if judge is None else _respondent(judge, options, settings)
     samples = load_samples(options.dataset, limit=options.limit)
     recorded = _recorded(options)
@@ -442,7 +315,7 @@ def run_models(
             state=state,
             options=options,
             recorded=recorded,
-            before_calls=lambda: _no(problem),
+            problem=problem,
         )
         found = _search(samples, phases, progress)
         outcomes = []
@@ -468,28 +341,14 @@ def _respondent(
     options: BenchmarkOptions,
     settings: Settings | None,
 ) -> Respondent:
-    """Return a model with the options of the benchmark."""
     asked = as_model(model, settings=settings, context=options.models.context)
     return Respondent(model=asked, options=options.models)
-
-
-def _names(respondents: Sequence[Respondent]) -> list[str]:
-    """Return the names of models, each once."""
-    names = [who.name for who in respondents]
-    if not names or len(set(names)) < len(names):
-        msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
-        raise InputError(msg)
-    return names
 
 
 def _digests(
     models: Sequence[Any], state: State, settings: Settings | None
 ) -> tuple[dict[str, str | None], ModelError | None]:
-    """Return what Ollama calls the content of models, and why they cannot be asked.
-
-    Where it does not answer, they are taken for what they were in the last run: what
-    is finished can be had without it.
-    """
+    """Return Ollama's digests, or the last run's and why it does not answer."""
     names = [model for model in models if isinstance(model, str)]
     keys = {name.strip(): content_key("digest", name.strip()) for name in names}
     known = {name: (state.get(key) or {}).get("digest") for name, key in keys.items()}
@@ -503,17 +362,8 @@ def _digests(
     return found, None
 
 
-def _no(problem: ModelError | None) -> None:
-    """Raise a problem, if there is one."""
-    if problem is not None:
-        raise problem
-
-
 def _folders(output: Path, names: Sequence[str]) -> list[Path]:
-    """Return the folder of each model: one of its own where there are several.
-
-    Names that differ only in what no folder can have get a part of their key.
-    """
+    """Return the folder of each model: one of its own where there are several."""
     if len(names) == 1:
         return [output]
     plain = [re.sub(r"[^\w.-]+", "-", n).strip(".-") or "model" for n in names]
@@ -525,31 +375,28 @@ def _folders(output: Path, names: Sequence[str]) -> list[Path]:
 
 
 def _recorded(options: BenchmarkOptions) -> dict[str, Found]:
-    """Return the recorded search results that are asked for."""
     file = options.search_results
     if file is None and options.recorded_only:
         bundled = options.dataset is None or (
-            options.dataset.resolve() == bundled_samples().resolve()
+            options.dataset.resolve() == BUNDLED_SAMPLES.resolve()
         )
         if not bundled:
             msg = "--recorded-only with a data set of your own needs --search-results."
             raise InputError(msg)
-        file = bundled_search_results()
+        file = BUNDLED_SEARCH_RESULTS
     return {} if file is None else load_search_results(file)
 
 
 def _search(
     samples: Sequence[Sample], phases: Phases, progress: Progress
 ) -> tuple[Found, ...]:
-    """Run the first phase, which is the same for all models."""
     found = []
     for done, sample in enumerate(samples, start=1):
         found.append(phases.search(sample))
         progress("Searching", done, len(samples))
     failed = [one.error for one in found if one.failed]
     if failed and len(failed) == len(found):
-        msg = f"All {len(failed)} searches failed. {failed[0]}"
-        raise KnowtrailError(msg)
+        raise KnowtrailError(f"All {len(failed)} searches failed. {failed[0]}")
     empty = sum(not one.raw_text.strip() for one in found) - len(failed)
     for count, what in ((len(failed), "failed"), (empty, "found nothing")):
         if count:

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_of
-from knowtrail.graph.cli.answers import json_option
-from knowtrail.graph.models.ollama_client import MOST_CONTEXT
+from knowtrail.eval.cli import options_from, options_of
+from knowtrail.eval.models import ModelOptions
+from knowtrail.eval.skn.options import (
+    ABLATION_PIPELINES,
+    DEFAULT_PIPELINES,
+    BenchmarkOptions,
+)
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import MODELS, option
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.eval.skn.benchmark import BenchmarkOptions, ModelOutcome
+    from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.graph.settings import Settings
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -35,12 +45,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "models",
     multiple=True,
     metavar="NAME",
-    help="Extractor and agent, repeatable: Ollama's, openai:MODEL[@URL], "
-    "anthropic:MODEL or langchain:CLASS:MODEL.",
+    help=f"Extractor and agent, repeatable: {MODELS}.",
 )
 @click.option("--judge", metavar="NAME", help="Another model as the judge.")
 @click.option("--dataset", type=_FILE, help="Samples, JSON; without it, our own 50.")
-@click.option("--limit", type=int, help="Only the first samples.")
+@option("limit", help="Only the first samples.")
 @click.option(
     "--output",
     type=_FOLDER,
@@ -50,36 +59,24 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
 @click.option("--search-results", type=_FILE, help="Recorded search results, JSON.")
 @click.option("--recorded-only", is_flag=True, help="Never search the web.")
-@click.option("--results", default=5, help="Results taken of a search.")
-@click.option("--question-aware", is_flag=True, help="Tell the extractor the question.")
-@click.option(
-    "--judge-abstention",
-    is_flag=True,
-    help="Let the judge say what refuses to answer, instead of phrases.",
+@options_from(
+    BenchmarkOptions,
+    results="Results taken of a search.",
+    question_aware="Tell the extractor the question.",
+    judge_abstention="Let the judge say what refuses to answer, instead of phrases.",
+    published="Tell agent and judges what those of the published benchmark are told.",
+    retry_failed="Ask again for what failed in an earlier run.",
+    concurrency="Calls of models side by side, 1 to 32.",
 )
-@click.option(
-    "--published",
-    is_flag=True,
-    help="Tell agent and judges what those of the published benchmark are told.",
+@options_from(
+    ModelOptions,
+    temperature="Of all models; 0 repeats.",
+    tokens="Most tokens of an answer; of an extraction half of the context at most.",
+    context="Tokens of prompt and answer together at most, as far as models offer.",
+    seconds="Time limit of an answer.",
 )
-@click.option(
-    "--retry-failed", is_flag=True, help="Ask again for what failed in an earlier run."
-)
-@click.option("--concurrency", default=1, help="Calls of models side by side, 1 to 32.")
-@click.option("--temperature", default=0.0, help="Of all models; 0 repeats.")
-@click.option(
-    "--tokens",
-    default=4_096,
-    help="Most tokens of an answer; of an extraction half of the context at most.",
-)
-@click.option(
-    "--context",
-    default=MOST_CONTEXT,
-    help="Tokens of prompt and answer together at most, as far as the models offer.",
-)
-@click.option("--seconds", default=120.0, help="Time limit of an answer.")
 @click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
-@json_option
+@option("json")
 @click.pass_obj
 def skn(settings: Settings, /, **given: Any) -> None:
     """Compare extraction formats by what an agent makes of them.
@@ -94,8 +91,6 @@ def skn(settings: Settings, /, **given: Any) -> None:
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.report import telling_what_is_kept
     from knowtrail.eval.skn.benchmark import run_models
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.files import check_output
 
     options = _options(given)
     if given["report"] is not None:
@@ -116,18 +111,16 @@ def skn(settings: Settings, /, **given: Any) -> None:
     if not given["no_store"]:
         runs = _store(settings, outcomes, given, options)
     _show(outcomes, runs, as_json=given["as_json"])
-    _check_outcomes(outcomes)
+    failures = [outcome.failure for outcome in outcomes]
+    if None not in failures:
+        raise KnowtrailError(f"Nothing worked. {failures[0]}")
+    for failure in filter(None, failures):
+        click.echo(failure, err=True)
 
 
 def _options(given: dict[str, Any]) -> BenchmarkOptions:
-    """Return the options of the benchmark, checked."""
-    from knowtrail.eval.models import ModelOptions
-    from knowtrail.eval.skn.benchmark import BenchmarkOptions
-    from knowtrail.eval.skn.phases import ABLATION_PIPELINES, DEFAULT_PIPELINES
-
     if given["ablation"] and given["variants"]:
-        msg = "--ablation compares all formats: leave --variant out."
-        raise click.UsageError(msg)
+        raise click.UsageError("--ablation compares all formats: leave --variant out.")
     pipelines = ABLATION_PIPELINES if given["ablation"] else DEFAULT_PIPELINES
     given["pipelines"] = given["variants"] or tuple(pipelines)
     given = given | {"models": ModelOptions(**options_of(ModelOptions, given))}
@@ -157,30 +150,14 @@ def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
             )
 
 
-def _check_outcomes(outcomes: Sequence[ModelOutcome]) -> None:
-    """Raise where nothing worked; say of which models nothing did."""
-    from knowtrail.graph.errors import KnowtrailError
-
-    failures = [outcome.failure for outcome in outcomes]
-    if None not in failures:
-        msg = f"Nothing worked. {failures[0]}"
-        raise KnowtrailError(msg)
-    for failure in failures:
-        if failure is not None:
-            click.echo(failure, err=True)
-
-
 def _dataset(given: dict[str, Any]) -> str:
-    """Return what the data set is called."""
     return "bundled" if given["dataset"] is None else str(given["dataset"].stem)
 
 
 def _write_report(
     path: Path, outcomes: Sequence[ModelOutcome], given: dict[str, Any]
 ) -> None:
-    """Write the report."""
-    from knowtrail.eval.skn.report import benchmark_page
-    from knowtrail.graph.files import write_file
+    from knowtrail.eval.skn.results import benchmark_page
 
     own = ": questions and search results written for Knowtrail"
     about = {
@@ -203,9 +180,7 @@ def _store(
     given: dict[str, Any],
     options: BenchmarkOptions,
 ) -> list[dict[str, str]]:
-    """Keep the results in the graph; return the ids of the runs."""
     from knowtrail.eval.skn.results import store_outcome
-    from knowtrail.graph.session import open_connection
 
     told = _configuration(options, len(outcomes[0].rows))
     with open_connection(settings) as connection:
@@ -227,14 +202,8 @@ def _configuration(options: BenchmarkOptions, samples: int) -> dict[str, Any]:
 
 
 _TOLD = (
-    "model",
-    "judge",
-    "digest",
-    "judge_digest",
-    "calls",
-    "prompt_tokens",
-    "completion_tokens",
-    "reused",
+    *("model", "judge", "digest", "judge_digest", "calls", "reused"),
+    *("prompt_tokens", "completion_tokens", "folder", "metrics"),
 )
 
 
@@ -244,25 +213,18 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    """Write what was found."""
-    from knowtrail.eval.report import json_text
-    from knowtrail.eval.skn.report import summary_text
-    from knowtrail.eval.skn.scoring import difference_row
+    from knowtrail.eval.skn.metrics import difference_row
+    from knowtrail.eval.skn.results import summary_text
 
-    if as_json:
-        shown = [
-            {name: getattr(outcome, name) for name in _TOLD}
-            | {
-                "folder": str(outcome.folder),
-                "runs": stored,
-                "metrics": outcome.metrics,
-                "comparisons": [difference_row(one) for one in outcome.differences],
-            }
-            for outcome, stored in zip(outcomes, runs, strict=True)
-        ]
-        click.echo(json_text(shown))
-        return
-    for outcome, stored in zip(outcomes, runs, strict=True):
-        click.echo(summary_text(outcome))
+    shown = [
+        {name: getattr(outcome, name) for name in _TOLD}
+        | {
+            "runs": stored,
+            "comparisons": [difference_row(one) for one in outcome.differences],
+        }
+        for outcome, stored in zip(outcomes, runs, strict=True)
+    ]
+    emit(shown, "\n".join(map(summary_text, outcomes)), as_json=as_json)
+    for stored in runs:
         for variant, run in stored.items():
             click.echo(f"Run {run} ({variant}) is stored.", err=True)

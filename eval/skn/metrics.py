@@ -1,4 +1,4 @@
-"""What the benchmark measures, as functions of plain numbers.
+"""What the benchmark measures: from judged rows to the metrics of each format.
 
 Every metric of a pipeline is a `Statistic` of rows, one a sample, as in
 `knowtrail.eval.statistics`: so its interval resamples samples, and two pipelines are
@@ -9,70 +9,45 @@ mean of each bin, or of each count, is a column.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from knowtrail.eval.statistics import SHARE, Statistic, exact_ends, first_mean
+from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
+from knowtrail.eval.skn.phases import (
+    NOTHING_TO_JUDGE,
+    is_judged,
+    judge_row,
+    normalized_hallucination,
+    verdict_of,
+)
+from knowtrail.eval.statistics import (
+    SHARE,
+    Statistic,
+    compare_paired,
+    corrected_differences,
+    exact_ends,
+    first_mean,
+    resampled_means,
+)
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from langchain_core.language_models import BaseChatModel
     from numpy.typing import ArrayLike, NDArray
 
-    from knowtrail.eval.statistics import Bounds
+    from knowtrail.eval.statistics import Bounds, Difference
+    from knowtrail.graph.models.language_models import LanguageModel
 
-ABSTENTION_PHRASES = (
-    "insufficient information",
-    "not enough information",
-    "cannot determine",
-    "cannot be determined",
-    "unable to determine",
-    "not specified",
-    "not provided",
-    "not enough data",
-    "insufficient data",
-    "no information",
-    "cannot answer",
-    "impossible to determine",
-    "not available",
-    "lack of information",
-    "missing information",
-    "does not contain",
-    "do not contain",
-    "cannot provide",
-    "unable to provide",
-    "cannot identify",
-    "unable to identify",
-    "no relevant information",
-    "no specific information",
-    "not contain any information",
-    "i cannot",
-    "i'm unable",
-    "i am unable",
-    "no details about",
-    "no mention of",
-    "does not include",
-    "does not reference",
-)
-
-
-def abstains(answer: str) -> bool:
-    """Return whether an answer has one of the phrases, in any case.
-
-    A phrase counts wherever it stands, so "the flag is not available by default" counts
-    as a refusal too: a judge can be asked instead, see `knowtrail.eval.skn.judging`.
-    """
-    lowered = answer.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return any(phrase in lowered for phrase in ABSTENTION_PHRASES)
-
+    Rows: TypeAlias = NDArray[np.float64]
 
 BINS = 10
 DIGITS = 4
 RESAMPLES = 1_000
 SEED = 42
-_CELLS = 2_000_000
 _NARROW = 1e-12
 
 
@@ -81,58 +56,39 @@ def mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
-def _bins(confidences: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the bin of each confidence; the last takes 1 as well."""
+def _bins(confidences: Rows) -> NDArray[np.intp]:
     edges = np.linspace(0.0, 1.0, BINS + 1)
     placed: NDArray[np.intp] = np.searchsorted(edges, confidences, side="right") - 1
     return np.clip(placed, 0, BINS - 1)
 
 
-def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> NDArray[np.float64]:
-    """Return n x 10 rows whose `summed_gaps` are the calibration error.
-
-    A row has correctness less confidence in the column of its bin, and 0 elsewhere:
-    the column means then are what each bin adds, up to their sign.
-    """
+def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> Rows:
+    """Return n x 10 rows, right less sure in its bin, for `summed_gaps`."""
     sure = np.asarray(confidences, dtype=np.float64).reshape(-1)
     right = np.asarray(correct, dtype=np.float64).reshape(-1)
     if sure.shape != right.shape:
-        msg = (
+        raise InputError(
             f"{sure.size} confidences and {right.size} verdicts: give as many of each."
         )
-        raise InputError(msg)
     if not ((sure >= 0) & (sure <= 1)).all():
         bad = sure[~((sure >= 0) & (sure <= 1))][0]
-        msg = f"A confidence is {bad}: give numbers from 0 to 1."
-        raise InputError(msg)
+        raise InputError(f"A confidence is {bad}: give numbers from 0 to 1.")
     rows = np.zeros((sure.size, BINS))
     rows[np.arange(sure.size), _bins(sure)] = right - sure
     return rows
 
 
-def summed_gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
+def summed_gaps(means: Rows) -> Rows:
     """Return the calibration error of column means of `calibration_rows`."""
-    total: NDArray[np.float64] = np.abs(means).sum(axis=1)
+    total: Rows = np.abs(means).sum(axis=1)
     return total
 
 
-def normalized_hallucination(fabricated: int, total: int) -> float:
-    """Return the share of claims that are made up."""
-    return fabricated / max(total, 1)
-
-
-def abstention_rows(
-    answerable: Sequence[bool], abstained: Sequence[bool]
-) -> NDArray[np.float64]:
+def abstention_rows(answerable: Sequence[bool], abstained: Sequence[bool]) -> Rows:
     """Return n x 3 rows (hit, refused, unanswerable)."""
     can = np.asarray(answerable, dtype=bool)
     refused = np.asarray(abstained, dtype=bool)
     return np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
-
-
-def token_estimate(text: str) -> int:
-    """Return the published estimate of tokens: a quarter of the characters."""
-    return max(1, len(text) // 4)
 
 
 def bootstrap_ci(
@@ -141,19 +97,8 @@ def bootstrap_ci(
     """Return the mean of values with its percentile bootstrap interval.
 
     The generator starts from seed 42 in every call, so equal values give equal
-    intervals.
-
-    Args:
-        values: One number for each sample.
-        n_bootstrap: How many times as many values are drawn with replacement.
-        ci: Share of the drawn means inside the interval.
-
-    Returns:
-        `mean`, `ci_low`, `ci_high` and `std` (of the drawn means), each rounded to
-        four digits; zeros for no values.
-
-    Raises:
-        InputError: If a number is not finite, or an option is out of range.
+    intervals. The result is `mean`, `ci_low`, `ci_high` and `std` (of the drawn means),
+    each rounded to four digits; zeros for no values.
     """
     return bootstrap_rows(
         np.asarray(values, dtype=np.float64).reshape(-1, 1),
@@ -164,36 +109,24 @@ def bootstrap_ci(
 
 
 def bootstrap_rows(
-    rows: NDArray[np.float64],
+    rows: Rows,
     statistic: Statistic,
     *,
     n_bootstrap: int = RESAMPLES,
     ci: float = 0.95,
     bounds: Bounds | None = None,
 ) -> dict[str, float]:
-    """Return any metric of n x k rows with its interval, as `bootstrap_ci` does.
-
-    Args:
-        rows: A row for each sample.
-        statistic: Function of the column means.
-        n_bootstrap: How many times n rows are drawn with replacement.
-        ci: Share of the drawn metrics inside the interval.
-        bounds: Those of the metric, for samples that are all alike, as in
-            `knowtrail.eval.statistics`; None leaves their interval without width.
-    """
+    """Return any metric of n x k rows with its interval, as `bootstrap_ci` does."""
     if not 1 <= n_bootstrap <= 1_000_000 or not 0 < ci < 1:
-        msg = (
+        raise InputError(
             f"{n_bootstrap} resamples at level {ci}: choose 1 to 1,000,000, and a "
             "level between 0 and 1 such as 0.95."
         )
-        raise InputError(msg)
     if not np.isfinite(rows).all():
-        msg = "Some values are not finite numbers: leave them out."
-        raise InputError(msg)
+        raise InputError("Some values are not finite numbers: leave them out.")
     if not len(rows):
         return dict.fromkeys(("mean", "ci_low", "ci_high", "std"), 0.0)
-    means = _resampled_means(rows, n_bootstrap)
-    drawn = statistic(means)
+    drawn = statistic(resampled_means(rows, np.ones(len(rows)), n_bootstrap, SEED))
     tail = 100 * (1 - ci) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail])
     value = statistic(rows.mean(axis=0, keepdims=True))[0]
@@ -203,29 +136,9 @@ def bootstrap_rows(
     return {name: round(float(number), DIGITS) for name, number in found.items()}
 
 
-def _resampled_means(
-    rows: NDArray[np.float64], n_bootstrap: int
-) -> NDArray[np.float64]:
-    """Return the column means of each resample, in blocks of bounded size."""
-    rng = np.random.default_rng(SEED)
-    most = max(1, _CELLS // rows.size)
-    blocks = []
-    for start in range(0, n_bootstrap, most):
-        size = (min(most, n_bootstrap - start), len(rows))
-        blocks.append(rows[rng.integers(0, len(rows), size=size)].mean(axis=1))
-    return np.concatenate(blocks)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """The verdicts on one answer, as numbers from 0 to 1.
-
-    Attributes:
-        correct: Whether the answer is right; None where there is no right one.
-        confidence: The agent's; None where it gave none.
-        normalized: Share of claims that are made up.
-        usable: Whether the extraction can be used: not failed, nor of no text.
-    """
+    """The verdicts on one answer, as numbers from 0 to 1; None where there is none."""
 
     id: str
     category: str
@@ -253,7 +166,6 @@ def scored(row: dict[str, Any], variant: str) -> Scored:
 
 
 def _scored(row: dict[str, Any], variant: str) -> Scored:
-    """Return the verdicts; one that is none raises what it may."""
     hallucination = row[f"{variant}_hallucination"]
     grounded = row[f"{variant}_groundedness"]
     answerable = _truth(row.get("answerable", True))
@@ -282,13 +194,11 @@ def is_usable(row: dict[str, Any], variant: str) -> bool:
 
 
 def _confidence(value: Any) -> float | None:
-    """Return a confidence; None where there is none."""
     if value is None:
         return None
     number = _number(value)
     if not 0 <= number <= 1:
-        msg = f"the confidence {value!r} is not from 0 to 1"
-        raise ValueError(msg)
+        raise ValueError(f"the confidence {value!r} is not from 0 to 1")
     return number
 
 
@@ -296,21 +206,17 @@ def _truth(value: Any) -> bool:
     """Return a truth value; the word "false" is none."""
     if value in (True, False):
         return bool(value)
-    msg = f"{value!r} is neither true nor false"
-    raise ValueError(msg)
+    raise ValueError(f"{value!r} is neither true nor false")
 
 
 def _number(value: Any) -> float:
-    """Return a finite number."""
     number = float(value)
     if not np.isfinite(number):
-        msg = f"{value!r} is no finite number"
-        raise ValueError(msg)
+        raise ValueError(f"{value!r} is no finite number")
     return number
 
 
 def _normalized(hallucination: dict[str, Any]) -> float:
-    """Return the share of made-up claims, as it stands there or worked out."""
     if (share := hallucination.get("normalized_hallucination")) is not None:
         return _number(share)
     made_up = hallucination.get("fabricated_claims") or ()
@@ -320,17 +226,11 @@ def _normalized(hallucination: dict[str, Any]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One metric.
-
-    Attributes:
-        rows: Makes the rows of samples; none where it is undefined for them.
-        called: What people read, where that is not its name.
-        about: Whether a sample is of the kind that it is about.
-    """
+    """One metric: `rows` of samples that it is `about`, none for undefined."""
 
     name: str
     judge: str
-    rows: Callable[[Sequence[Scored]], NDArray[np.float64]]
+    rows: Callable[[Sequence[Scored]], Rows]
     better: Literal["higher", "lower"] = "higher"
     called: str = ""
     statistic: Statistic = first_mean
@@ -355,26 +255,21 @@ class Measure:
         return bootstrap_rows(rows, self.statistic, bounds=SHARE) if len(rows) else None
 
 
-def _each(
-    value: Callable[[Scored], float],
-) -> Callable[[Sequence[Scored]], NDArray[np.float64]]:
-    """Return a function that makes a row of one number for each sample."""
-
-    def rows(samples: Sequence[Scored]) -> NDArray[np.float64]:
+def _each(value: Callable[[Scored], float]) -> Callable[[Sequence[Scored]], Rows]:
+    def rows(samples: Sequence[Scored]) -> Rows:
         return np.array([[value(one)] for one in samples]).reshape(-1, 1)
 
     return rows
 
 
-def _calibration(samples: Sequence[Scored]) -> NDArray[np.float64]:
-    """Return the rows of the calibration error."""
+def _calibration(samples: Sequence[Scored]) -> Rows:
     return calibration_rows(
         [one.confidence or 0.0 for one in samples],
         [bool(one.correct) for one in samples],
     )
 
 
-def _abstention(samples: Sequence[Scored]) -> NDArray[np.float64]:
+def _abstention(samples: Sequence[Scored]) -> Rows:
     """Return the rows of recall and F1 of refusing, where there is what to refuse."""
     rows = abstention_rows(
         [one.answerable for one in samples], [one.abstained for one in samples]
@@ -382,15 +277,13 @@ def _abstention(samples: Sequence[Scored]) -> NDArray[np.float64]:
     return rows[:0] if all(one.answerable for one in samples) else rows
 
 
-def _refusals(samples: Sequence[Scored]) -> NDArray[np.float64]:
+def _refusals(samples: Sequence[Scored]) -> Rows:
     """Return the rows of precision, where something was refused."""
     rows = _abstention(samples)
     return rows if any(one.abstained for one in samples) else rows[:0]
 
 
-def _divided(
-    top: NDArray[np.float64], bottom: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _divided(top: Rows, bottom: Rows) -> Rows:
     """Divide; by nothing it is 0."""
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
@@ -467,3 +360,271 @@ MEASURES: tuple[Measure, ...] = (
     ),
 )
 """In the order of all tables; those that are `main` are compared and tested."""
+
+_TIMES = {
+    "avg_search_time_s": "search_time_s",
+    "avg_extraction_time_s": "{}_extraction_time_s",
+    "avg_reasoning_time_s": "{}_reasoning_time_s",
+}
+_TOKENS = {"avg_context_tokens": "{}_tokens_est"} | {
+    f"avg_{name}_tokens": f"{{}}_{name}_tokens"
+    for phase in ("extraction", "reasoning")
+    for name in (f"{phase}_prompt", f"{phase}_completion")
+}
+"""Metric -> key of a row; means over rows with a usable extraction and a number."""
+
+NUMBERS = {
+    "usable_extractions": "extractions that can be used, count",
+    "avg_context_tokens": "context tokens, a quarter of the characters",
+    "avg_extraction_prompt_tokens": "tokens of the extractor's prompt, counted",
+    "avg_extraction_completion_tokens": "tokens of the extraction, counted",
+    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
+    "avg_reasoning_completion_tokens": "tokens of the answer, counted",
+    "avg_search_time_s": "seconds of searching",
+    "avg_extraction_time_s": "seconds of extracting",
+    "avg_reasoning_time_s": "seconds of reasoning",
+    "avg_total_latency_s": "seconds in all",
+    "avg_confidence": "confidence of the agent",
+    "confidence_when_correct": "confidence where it is right",
+    "confidence_when_wrong": "confidence where it is wrong",
+    "judge_failure_rate": "judges that gave no verdict, of all",
+    "extraction_failure_rate": "extractions that failed, of all",
+    "extraction_repair_rate": "extractions that were repaired, of all",
+    "extraction_shortened_rate": "texts that were read in part, of all",
+    "agent_failure_rate": "answers that did not come, of all",
+    "search_failure_rate": "searches that failed, of all",
+    "empty_search_rate": "searches that found nothing, of all",
+}
+"""Metric without an interval -> what it is called."""
+
+
+def calculate_metrics(
+    results: list[dict[str, Any]],
+    pipelines: list[str] | None = None,
+    model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
+) -> dict[str, Any]:
+    """Return the metrics of each pipeline; rows without verdicts are judged first.
+
+    Args:
+        results: Rows with `id`, `raw_text`, `ground_truth`, `answerable`, and for each
+            pipeline `<name>_answer` and `<name>_confidence`; verdicts are added to
+            them.
+        pipelines: Names of the pipelines; None takes those that the rows have.
+        model: The judge, which is not asked where all rows have verdicts.
+
+    Returns:
+        `efficiency`, and an object for each pipeline, rounded to four digits: the
+        published metrics by their names, None where they are undefined; `<metric>_ci`
+        with the interval of each; rates of failed judges, extractions, answers and
+        searches; tokens as the server counts them, of the `usable_extractions`;
+        `judged_only`, the metrics of the answers that were judged; `by_category`.
+    """
+    ends = "_answer"
+    known = [key for row in results for key in row if key.endswith(ends)]
+    names = pipelines or list(dict.fromkeys(key.removesuffix(ends) for key in known))
+    if not results or not names:
+        msg = "There are no rows with answers: give results with `<name>_answer`."
+        raise InputError(msg)
+    waiting = [(row, v) for row in results for v in names if not is_judged(row, v)]
+    if waiting:
+        who = Respondent(model=as_model(model))
+        for row, variant in waiting:
+            judge_row(row, variant, partial(verdict_of, who))
+    metrics: dict[str, Any] = {v: _pipeline_metrics(results, v) for v in names}
+    metrics["efficiency"] = _efficiency(results, names)
+    return metrics
+
+
+def _pipeline_metrics(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, Any]:
+    samples = [scored(row, variant) for row in rows]
+    return {
+        **_measured(samples),
+        **_confidences(samples),
+        **_costs(rows, variant),
+        **_failures(rows, variant),
+        "n": len(samples),
+        "usable_extractions": sum(one.usable for one in samples),
+        "answerable": sum(one.answerable for one in samples),
+        "judged_only": {
+            of.name: of.value([one for one in samples if of.judge not in one.failed])
+            for of in MEASURES
+        },
+        "by_category": _by_category(samples),
+    }
+
+
+def _measured(samples: Sequence[Scored]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for measure in MEASURES:
+        found[f"{measure.name}_ci"] = interval = measure.interval(samples)
+        found[measure.name] = interval["mean"] if interval else None
+    return found
+
+
+def _confidences(samples: Sequence[Scored]) -> dict[str, float | None]:
+    asked = [one for one in samples if one.answerable]
+    groups = {
+        "avg_confidence": asked,
+        "confidence_when_correct": [one for one in asked if one.correct],
+        "confidence_when_wrong": [one for one in asked if not one.correct],
+    }
+    return {
+        name: _mean([one.confidence for one in group if one.confidence is not None])
+        for name, group in groups.items()
+    }
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return round(mean(numbers), DIGITS) if numbers else None
+
+
+def _costs(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, float | None]:
+    times = {n: _mean(_numbers(rows, k.format(variant))) for n, k in _TIMES.items()}
+    known = [seconds for seconds in times.values() if seconds is not None]
+    usable = [row for row in rows if is_usable(row, variant)]
+    tokens = {n: _mean(_numbers(usable, k.format(variant))) for n, k in _TOKENS.items()}
+    total = round(sum(known), DIGITS) if known else None
+    return {**times, "avg_total_latency_s": total, **tokens}
+
+
+def _numbers(rows: Sequence[dict[str, Any]], key: str) -> list[float]:
+    return [float(row[key]) for row in rows if row.get(key) is not None]
+
+
+def _failures(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, Any]:
+    asked = [
+        (name, said)
+        for row in rows
+        for name, said in row.get(f"{variant}_judges", {}).items()
+        if said.get("error") != NOTHING_TO_JUDGE
+    ]
+    failed = dict.fromkeys((name for name, _ in asked), 0)
+    for name, said in asked:
+        failed[name] += bool(said.get("error"))
+    lost = sum(bool(row.get("search_failed")) for row in rows)
+    empty = sum(not str(row.get("raw_text", "-")).strip() for row in rows)
+    statuses = [row.get(f"{variant}_extraction_status") for row in rows]
+    shortened = sum(_was_shortened(row, variant) for row in rows)
+    silent = sum(bool(row.get(f"{variant}_reasoning_error")) for row in rows)
+    return {
+        "judge_failure_rate": _share(sum(failed.values()), len(asked)),
+        "judge_failures": failed,
+        "extraction_failure_rate": _share(statuses.count("failed"), len(rows)),
+        "extraction_repair_rate": _share(statuses.count("repaired"), len(rows)),
+        "extraction_shortened_rate": _share(shortened, len(rows)),
+        "agent_failure_rate": _share(silent, len(rows)),
+        "search_failure_rate": _share(lost, len(rows)),
+        "empty_search_rate": _share(empty - lost, len(rows)),
+    }
+
+
+def _was_shortened(row: dict[str, Any], variant: str) -> bool:
+    """Return whether passages of the search results could not be used."""
+    read = row.get(f"{variant}_extraction_read_characters")
+    whole = row.get(f"{variant}_extraction_source_characters")
+    return read is not None and whole is not None and 0 < read < whole
+
+
+def _share(count: int, total: int) -> float | None:
+    return round(count / total, DIGITS) if total else None
+
+
+def _by_category(samples: Sequence[Scored]) -> dict[str, Any]:
+    groups: dict[str, list[Scored]] = {}
+    for one in samples:
+        groups.setdefault(one.category, []).append(one)
+    return {
+        category: {"n": len(group), **_measured(group)}
+        for category, group in groups.items()
+    }
+
+
+def _efficiency(
+    rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> dict[str, float | None]:
+    """Return tokens of SKN as a share of those of JSON, where both can be used."""
+    pair = ("skn", "json")
+    if not set(pair) <= set(pipelines):
+        return {}
+    usable = [row for row in rows if all(is_usable(row, v) for v in pair)]
+    tokens = [tuple(row.get(f"{v}_tokens_est") or 0 for v in pair) for row in usable]
+    known = [both for both in tokens if all(both)]
+    ratio = sum(s for s, _ in known) / sum(j for _, j in known) if known else None
+    return {
+        "token_ratio_skn_vs_json": None if ratio is None else round(ratio, DIGITS),
+        "token_ratio_n": len(known),
+    }
+
+
+FULL = "skn"
+
+
+def compare_pipelines(
+    rows: Sequence[dict[str, Any]], pipelines: Sequence[str]
+) -> tuple[Difference, ...]:
+    """Compare pipelines with the first one, and ablated ones with the whole."""
+    pairs = [(pipelines[0], other) for other in pipelines[1:]]
+    if FULL in pipelines:
+        known = {frozenset(pair) for pair in pairs}
+        pairs += [
+            (FULL, other)
+            for other in pipelines
+            if other != FULL and frozenset((FULL, other)) not in known
+        ]
+    tested = []
+    samples = {v: [scored(row, v) for row in rows] for v in pipelines}
+    for first, second in pairs:
+        for measure in MEASURES:
+            kept = [
+                pair
+                for pair in zip(samples[first], samples[second], strict=True)
+                if all(one.usable and measure.about(one) for one in pair)
+            ]
+            if not measure.main or not kept:
+                continue
+            one, two = (measure.rows(side) for side in zip(*kept, strict=True))
+            if not len(one):
+                continue
+            found = compare_paired(
+                one,
+                two,
+                measure.statistic,
+                resamples=RESAMPLES,
+                method="percentile",
+                seed=SEED,
+                bounds=SHARE,
+            )
+            tested.append((second, first, measure.name, found))
+    return corrected_differences(tested)
+
+
+def ahead(one: Difference) -> str:
+    """Return the pipeline that a metric speaks for, empty for neither."""
+    if abs(one.found.difference.value) < 10**-DIGITS:
+        return ""
+    (better,) = (each.better for each in MEASURES if each.name == one.metric)
+    higher = one.found.difference.value > 0
+    return one.name if higher == (better == "higher") else one.base
+
+
+def difference_row(one: Difference) -> dict[str, Any]:
+    """Return a difference as the result files have it, rounded."""
+    interval = one.found.difference
+    return {
+        "metric": one.metric,
+        "first": one.base,
+        "second": one.name,
+        "first_value": round(one.found.first, DIGITS),
+        "second_value": round(one.found.second, DIGITS),
+        "difference": round(interval.value, DIGITS),
+        "low": _end(interval.low),
+        "high": _end(interval.high),
+        "p_value": round(one.found.p_value, DIGITS),
+        "p_corrected": round(one.p_value, DIGITS),
+        "better": ahead(one),
+        "n": one.found.n,
+    }
+
+
+def _end(value: float) -> float | None:
+    return round(value, DIGITS) if value == value else None

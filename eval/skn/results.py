@@ -1,8 +1,9 @@
-"""What a benchmark gave, as files and as runs in the graph, one for each format.
+"""What a benchmark gave: for people, as files, and as runs in the graph.
 
-So the saved queries that set two runs side by side set two formats side by side. The
-metrics of a category have its name as their path; a difference between formats is a
-metric of the second one, with the first one's name as its path.
+In the graph there is a run for each format, so the saved queries that set two runs side
+by side set two formats side by side. The metrics of a category have its name as their
+path; a difference between formats is a metric of the second one, with the first one's
+name as its path.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.skn.metrics import MEASURES, scored
-from knowtrail.eval.skn.report import summary_text
-from knowtrail.eval.skn.scoring import NUMBERS, difference_row
+from knowtrail.eval.report import Table, aligned, filled
+from knowtrail.eval.skn.metrics import MEASURES, NUMBERS, ahead, difference_row, scored
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import write_file
@@ -26,7 +27,196 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
+    from knowtrail.eval.skn.metrics import Measure, Scored
     from knowtrail.graph.db.connection import Connection
+
+WORST = 15
+_ALPHA = 0.05
+
+
+def benchmark_page(
+    outcomes: Sequence[ModelOutcome], *, title: str, about: Mapping[str, str]
+) -> str:
+    """Return the report as HTML, with what was run and how by name."""
+    return filled(
+        "skn/report.html",
+        title=title,
+        about=about,
+        measures=MEASURES,
+        models=[_model(one, several=len(outcomes) > 1) for one in outcomes],
+    )
+
+
+def _model(outcome: ModelOutcome, *, several: bool) -> dict[str, Any]:
+    prefix, pipelines = f"{outcome.model}: " if several else "", outcome.pipelines
+    samples = [[scored(row, v) for v in pipelines] for row in outcome.rows]
+    shared = [of for of in samples if all(one.usable for one in of)]
+    kept = {v: [of[place] for of in shared] for place, v in enumerate(pipelines)}
+    ranked = sorted(outcome.rows, key=lambda row: -_badness(row, pipelines))
+    return {
+        "prefix": prefix,
+        "rows": outcome.rows,
+        "metrics": {v: outcome.metrics[v] for v in pipelines},
+        "answerable": sum(bool(row["answerable"]) for row in outcome.rows),
+        "shared": len(shared),
+        "best": {measure.name: _best(kept, measure) for measure in MEASURES},
+        "differences": _differences(outcome, prefix),
+        "costs": _costs(outcome, prefix),
+        "worst": ranked[:WORST],
+    }
+
+
+def _best(samples: Mapping[str, Sequence[Scored]], measure: Measure) -> list[str]:
+    values = {v: measure.value(of) for v, of in samples.items()}
+    known = [value for value in values.values() if value is not None]
+    if len(known) < len(values):
+        return []
+    best = (max if measure.better == "higher" else min)(known)
+    found = [v for v, value in values.items() if value == best]
+    return found if len(found) < len(values) else []
+
+
+def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
+    labels = {measure.name: measure.label for measure in MEASURES}
+    rows = []
+    for one in outcome.differences:
+        sure, found = one.p_value < _ALPHA, one.found.difference
+        rows.append([
+            labels[one.metric],
+            f"{one.name} less {one.base}",
+            str(one.found.n),
+            f"{found.value:+.3f}",
+            "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}",
+            f"{one.found.p_value:.4f}",
+            f"{one.p_value:.4f}",
+            (ahead(one) or "neither") if sure else "not told apart",
+        ])
+    columns = "metric, formats, n, difference, interval, p, p (Holm), better"
+    return Table(
+        title=f"{prefix}Differences between formats on the same samples",
+        note=(
+            "Over samples of which both extractions can be used. "
+            "Interval: paired bootstrap of samples, 95 %. p: swapping the formats of "
+            "each sample, two-sided; beside it corrected by Holm's method for all "
+            "rows of the metric. Better is only said where the corrected p is below "
+            "0.05."
+        ),
+        columns=columns.split(", "),
+        rows=rows,
+    )
+
+
+def _costs(outcome: ModelOutcome, prefix: str = "") -> Table:
+    return Table(
+        title=f"{prefix}Cost, and what went wrong",
+        note=(
+            "Means over the samples, those of tokens over the extractions that can be "
+            "used; counted tokens are what the server reports."
+        ),
+        columns=["", *outcome.pipelines],
+        rows=[
+            [label, *(_shown(outcome.metrics[v][name]) for v in outcome.pipelines)]
+            for name, label in NUMBERS.items()
+        ],
+    )
+
+
+def _shown(value: float | None) -> str:
+    return (
+        "-" if value is None else f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+    )
+
+
+def _badness(row: dict[str, Any], pipelines: Sequence[str]) -> float:
+    total = 0.0
+    for v in pipelines:
+        wrong = (
+            row[f"{v}_correct"] is False
+            if row["answerable"]
+            else not row[f"{v}_abstained"]
+        )
+        total += wrong + row[f"{v}_hallucination"]["hallucination_severity"]
+        total += 1 - row[f"{v}_groundedness"]["groundedness_score"]
+    return total
+
+
+VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_f1"]
+"""The metrics by which two formats are set against each other."""
+
+
+def summary_text(outcome: ModelOutcome) -> str:
+    """Return the summary of a run."""
+    costs, apart = _costs(outcome), _differences(outcome)
+    lines = [
+        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
+        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
+        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
+        "",
+        *_metric_lines(outcome),
+        "",
+        *aligned([costs.columns, *costs.rows]),
+        *_ratio(outcome),
+        "",
+        *_verdict(outcome),
+        *(aligned([apart.columns, *apart.rows]) if outcome.differences else ()),
+        "",
+        "A judge that gives no verdict counts as the worst one; metrics.json has the "
+        "metrics without them too (judged_only). Quality figures mean little below a "
+        "model of 7 billion parameters.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
+    rows = []
+    for measure in MEASURES:
+        found = [outcome.metrics[v][f"{measure.name}_ci"] for v in outcome.pipelines]
+        rows.append([measure.label, *map(_interval_text, found)])
+    yield from aligned([["metric (95 % interval)", *outcome.pipelines], *rows])
+
+
+def _interval_text(ci: Mapping[str, float] | None) -> str:
+    return f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]" if ci else "-"
+
+
+def _ratio(outcome: ModelOutcome) -> Iterator[str]:
+    if efficiency := outcome.metrics["efficiency"]:
+        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
+        said = "-" if ratio is None else f"{ratio:.4g}"
+        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
+
+
+def _verdict(outcome: ModelOutcome) -> Iterator[str]:
+    """Yield which format each metric speaks for, the first against the last."""
+    if len(outcome.pipelines) < 2:
+        return
+    first, second = outcome.pipelines[0], outcome.pipelines[-1]
+    found = {
+        one.metric: one
+        for one in outcome.differences
+        if (one.base, one.name) == (first, second)
+    }
+    rows = []
+    for name in VERDICT:
+        label, one = name.replace("_", " "), found.get(name)
+        if one is None:
+            rows.append([label, "-", "-", "-", "-"])
+            continue
+        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
+        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
+    columns = ("metric, both extractions usable", "n", first, second, "ahead")
+    yield from aligned([columns, *rows])
+    won = [ahead(found[name]) for name in VERDICT if name in found]
+    if won:
+        counted = [won.count(name) for name in (first, second, "")]
+        yield (
+            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
+            "values alone; the tests below say what is more than chance"
+        )
+    else:
+        yield f"{first} and {second} have no usable extraction of the same sample"
+    yield ""
 
 
 def write_results(folder: Path, name: str, value: Any) -> None:
@@ -37,7 +227,7 @@ def write_results(folder: Path, name: str, value: Any) -> None:
         msg = f"Cannot make the folder {folder}: {error.strerror}."
         raise StorageError(msg) from error
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
-    write_file(folder / name, sendable(text) + "\n")
+    write_file(folder / name, f"{sendable(text)}\n")
 
 
 def write_search_results(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
@@ -98,11 +288,7 @@ def store_outcome(
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> dict[str, str]:
-    """Store what a benchmark gave, a run for each format; return their ids.
-
-    A record judges the Extraction nodes of its model and format that came from the same
-    answer of the model. What a failed attempt stored, the next one replaces.
-    """
+    """Store a run a format, which judges Extractions; return ids by format."""
     runs = {}
     created = datetime.now(UTC)
     for variant in outcome.pipelines:
@@ -157,7 +343,6 @@ _SAMPLE = ("id", "category", "question", "raw_text", "ground_truth", "answerable
 
 
 def _samples_key(outcome: ModelOutcome) -> str:
-    """Return a key of the samples with what was found for them."""
     asked = [[row.get(name) for name in _SAMPLE] for row in outcome.rows]
     return content_key("skn", json.dumps(asked, sort_keys=True, default=str))
 
@@ -165,7 +350,6 @@ def _samples_key(outcome: ModelOutcome) -> str:
 def _stored_record(
     row: dict[str, Any], variant: str, judges: Sequence[str]
 ) -> EvalRecord:
-    """Return one answer as the store takes it."""
     one = scored(row, variant)
     numbers: dict[str, Any] = {
         "correct": None if one.correct is None else float(one.correct),
@@ -191,7 +375,6 @@ def _stored_record(
 
 
 def _stored_metrics(outcome: ModelOutcome, variant: str) -> Iterator[Metric]:
-    """Yield the metrics of one format: whole, by category, against other formats."""
     metrics = outcome.metrics[variant]
     for measure in MEASURES:
         if (found := metrics[f"{measure.name}_ci"]) is not None:
@@ -215,7 +398,6 @@ def _stored_metrics(outcome: ModelOutcome, variant: str) -> Iterator[Metric]:
 def _interval(
     name: str, found: Mapping[str, float], *, n: int, path: str = ""
 ) -> Metric:
-    """Return a metric with its interval."""
     return Metric(
         name=name,
         value=found["mean"],

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.eval.report import interval_dict
-from knowtrail.graph.cli.answers import json_option
+from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import file_digest
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.eval.specificity.experiments import (
+    from knowtrail.eval.specificity.judging import Outcome
+    from knowtrail.eval.specificity.measures import (
         ExperimentTable,
         SpecificityResults,
     )
-    from knowtrail.eval.specificity.judging import Outcome
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
@@ -26,12 +32,11 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command()
+@click.command(context_settings={"show_default": True})
 @click.option(
     "--half",
     type=click.Choice(["dev", "more", "hard", "test", "fresh"]),
     default="test",
-    show_default=True,
     help="Bundled questions: dev, more and hard to tune on, test and fresh to report.",
 )
 @click.option("--questions", type=_FILE, help="Other labelled questions, JSON lines.")
@@ -56,16 +61,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--traffic-split",
     type=click.FloatRange(0, 1),
     default=0.5,
-    show_default=True,
     help="With --experiment: share of sessions that were filtered.",
 )
 @click.option(
     "--name",
     default="specificity",
-    show_default=True,
     help="With --experiment: its name, by which sessions were dealt.",
 )
-@click.option("--seed", default=0, show_default=True, help="Of the intervals.")
+@click.option("--seed", default=0, help="Of the intervals.")
 @json_option
 @click.pass_obj
 def specificity(
@@ -73,152 +76,105 @@ def specificity(
     /,
     *,
     half: str,
-    questions: Path | None,
-    custodians: Path | None,
     live: bool,
-    corpus: str | None,
     store: bool,
-    failures: bool,
     experiment: Path | None,
-    traffic_split: float,
-    name: str,
     seed: int,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Measure template answers on labelled questions, with 95 % intervals."""
-    from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
-
     if experiment is not None:
-        dealt = SpecificityExperiment(traffic_split=traffic_split, name=name)
-        _experiment(
-            settings,
-            experiment,
-            dealt,
-            live=live,
-            store=store,
-            seed=seed,
-            as_json=as_json,
+        from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+
+        dealt = SpecificityExperiment(
+            traffic_split=given["traffic_split"], name=given["name"]
         )
+        how = partial(_experiment, live=live, store=store, seed=seed)
+        how(settings, experiment, dealt, as_json=as_json)
         return
-    if live and not corpus:
+    if live and not given["corpus"]:
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
+    from knowtrail.eval.specificity.judging import bundled_questions, institutions_of
     from knowtrail.eval.specificity.measures import measure
-    from knowtrail.eval.specificity.questions import (
-        bundled_questions,
-        institutions_of,
-    )
 
-    path = questions or bundled_questions(half)
-    about = custodians or institutions_of(half)
-    asked = corpus if live else None
+    path = given["questions"] or bundled_questions(half)
+    about = given["custodians"] or institutions_of(half)
+    asked = given["corpus"] if live else None
     outcomes = _outcomes(settings, path, about, corpus=asked)
     metrics = measure(outcomes, seed=seed)
     run = None
     if store:
-        configuration = {"live": live, "corpus": asked}
-        configuration |= {"seed": seed} | _configuration(about)
-        run = _store(settings, outcomes, metrics, path.stem, configuration)
-    if as_json:
-        _write_json(outcomes, metrics, path.name, run)
-    else:
-        _tell(outcomes, metrics, path.name, run, failures=failures)
-
-
-def _configuration(custodians: Path) -> dict[str, Any]:
-    """Return what was asked about, and the threshold of classes."""
-    from knowtrail.graph.files import file_digest
-    from knowtrail.retrieval.specificity.template_pipeline import PipelineOptions
-
-    return {
-        "custodians": custodians.name,
-        "custodiansDigest": file_digest(custodians),
-        "threshold": PipelineOptions().threshold,
+        configuration = {"live": live, "corpus": asked, "seed": seed}
+        run = _store(settings, outcomes, metrics, path, about, configuration)
+    told = {
+        "questions": path.name,
+        "n": len(outcomes),
+        "metrics": {key: interval_dict(value) for key, value in metrics.items()},
+        "run": run,
+        "outcomes": list(map(_plain, outcomes)),
     }
+    for_people = partial(_tell, outcomes, metrics, path.name, run)
+    shown = partial(for_people, failures=given["failures"])
+    emit(told, shown, as_json=as_json, indent=2)
 
 
 def _outcomes(
-    settings: Settings,
-    path: Path,
-    about: Path,
-    *,
-    corpus: str | None,
+    settings: Settings, path: Path, about: Path, *, corpus: str | None
 ) -> tuple[Outcome, ...]:
     """Ask the questions, in memory or, where a corpus is named, the database."""
-    from contextlib import ExitStack
-
-    from knowtrail.eval.specificity.judging import ask_questions
-    from knowtrail.eval.specificity.questions import (
+    from knowtrail.eval.specificity.judging import (
+        ask_questions,
         custodians_of,
         key_of,
         load_questions,
         memory_pipeline,
     )
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 
     found, asked = custodians_of(about), load_questions(path)
     with ExitStack() as stack:
         if corpus is None:
             pipeline = memory_pipeline(found)
-            key = key_of(found)
         else:
             connection = stack.enter_context(open_connection(settings))
             pipeline = open_pipeline(connection, settings, corpus=corpus, record=False)
-            key = key_of(found, corpus)
         progress = stack.enter_context(progress_bars())
         pipeline.forward(asked[0].question)  # what is read once is not measured
-        return ask_questions(pipeline, asked, key, progress=progress)
+        return ask_questions(pipeline, asked, key_of(found, corpus), progress=progress)
 
 
 def _store(
     settings: Settings,
     outcomes: Sequence[Outcome],
     metrics: Mapping[str, Interval],
-    dataset: str,
-    configuration: Mapping[str, Any],
+    path: Path,
+    about: Path,
+    configuration: dict[str, Any],
 ) -> str:
-    """Keep the results in the graph."""
     from knowtrail.eval.specificity.measures import store_outcomes
-    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.specificity.template_pipeline import PipelineOptions
 
-    with open_connection(settings) as connection:
-        return store_outcomes(
-            connection,
-            outcomes,
-            metrics,
-            dataset=dataset,
-            configuration=configuration,
-        )
-
-
-def _write_json(
-    outcomes: Sequence[Outcome],
-    metrics: Mapping[str, Interval],
-    name: str,
-    run: str | None,
-) -> None:
-    """Write everything as JSON."""
-    told = {
-        "questions": name,
-        "n": len(outcomes),
-        "metrics": {key: interval_dict(value) for key, value in metrics.items()},
-        "run": run,
-        "outcomes": [
-            {
-                "id": one.question.id,
-                "question": one.question.question,
-                "template": one.template,
-                "templateRight": one.template_right,
-                "endedRight": one.ended_right,
-                "answerRight": one.answer_right,
-                "status": one.status,
-            }
-            for one in outcomes
-        ],
+    configuration |= {
+        "custodians": about.name,
+        "custodiansDigest": file_digest(about),
+        "threshold": PipelineOptions().threshold,
     }
-    click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+    with open_connection(settings) as connection:
+        return store_outcomes(connection, outcomes, metrics, path.stem, configuration)
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "id": outcome.question.id,
+        "question": outcome.question.question,
+        "template": outcome.template,
+        "templateRight": outcome.template_right,
+        "endedRight": outcome.ended_right,
+        "answerRight": outcome.answer_right,
+        "status": outcome.status,
+    }
 
 
 def _tell(
@@ -229,7 +185,6 @@ def _tell(
     *,
     failures: bool,
 ) -> None:
-    """Write the metrics, and what went wrong, for people."""
     click.echo(f"{len(outcomes)} questions of {name}")
     for key, found in metrics.items():
         click.echo(
@@ -242,19 +197,15 @@ def _tell(
         if one.wrong_without_notice:
             click.echo(f"{one.question.id} wrong without notice")
         slots = one.slots_right == one.slots_found == one.slots_wanted
-        wrong = [
-            what
-            for what, right in (
-                ("template", one.template_right),
-                ("slots", slots or one.question.template is None),
-                ("ending", one.ended_right),
-                ("answer", one.answer_right),
-            )
-            if not right
-        ]
-        if wrong:
+        right = {
+            "template": one.template_right,
+            "slots": slots or one.question.template is None,
+            "ending": one.ended_right,
+            "answer": one.answer_right,
+        }
+        if wrong := ", ".join(what for what, is_right in right.items() if not is_right):
             click.echo(
-                f"{one.question.id} {', '.join(wrong)}: {one.question.question!r} "
+                f"{one.question.id} {wrong}: {one.question.question!r} "
                 f"taken for {one.template}, wanted {one.question.template} "
                 f"({one.status})"
             )
@@ -270,10 +221,7 @@ def _experiment(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write the table of an experiment."""
-    from dataclasses import asdict
-
-    from knowtrail.eval.specificity.experiments import read_results
+    from knowtrail.eval.specificity.measures import read_results, store_experiment
 
     results = read_results(path, traffic_split=dealt.traffic_split, name=dealt.name)
     if live:
@@ -287,18 +235,18 @@ def _experiment(
             err=True,
         )
     table = results.table(seed=seed)
-    run = _store_experiment(settings, table, dealt, path, seed) if store else None
-    if as_json:
-        told = asdict(table) | {
-            "difference": table.difference and interval_dict(table.difference),
-            "run": run,
-        }
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
-        return
-    for name, value, n in (
-        ("control", table.control, table.control_sessions),
-        ("treatment", table.treatment, table.treatment_sessions),
-    ):
+    run = None
+    if store:
+        with open_connection(settings) as connection:
+            digest, name = file_digest(path), path.stem
+            run = store_experiment(connection, table, dealt, name, digest, seed)
+    difference = table.difference and interval_dict(table.difference)
+    told = asdict(table) | {"difference": difference, "run": run}
+    emit(told, lambda: _tell_table(table, run), as_json=as_json, indent=2)
+
+
+def _tell_table(table: ExperimentTable, run: str | None) -> None:
+    for name, value, n in table.groups():
         shown = "-" if value is None else f"{value:.3f}"
         click.echo(f"{name:<10} {shown}  {n} sessions")
     if table.difference is not None:
@@ -313,8 +261,7 @@ def _experiment(
 
 
 def _why(table: ExperimentTable) -> str:
-    """Return why a difference has no interval."""
-    from knowtrail.eval.specificity.experiments import FEWEST
+    from knowtrail.eval.specificity.measures import FEWEST
 
     if min(table.control_sessions, table.treatment_sessions) < FEWEST:
         return f"each group needs {FEWEST} sessions"
@@ -323,41 +270,14 @@ def _why(table: ExperimentTable) -> str:
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:
     """Compare the groups of sessions with those of their stored turns."""
-    from knowtrail.eval.specificity.measures import stored_groups
-    from knowtrail.graph.errors import InputError
-    from knowtrail.graph.session import open_connection
-
     with open_connection(settings) as connection:
-        stored = stored_groups(connection, results.sessions)
+        rows = connection.read("eval/experiment_groups", sessions=results.sessions)
+    stored = {row["session"]: row["groups"] for row in rows}
     for session in results.sessions:
         if session not in stored:
-            msg = (
+            raise InputError(
                 f"Session {session!r} has no turn of an experiment in the graph: name "
                 "sessions as their conversations, or leave out --live."
             )
-            raise InputError(msg)
         for group in stored[session]:
             results.check_group(session, group)
-
-
-def _store_experiment(
-    settings: Settings,
-    table: ExperimentTable,
-    dealt: SpecificityExperiment,
-    path: Path,
-    seed: int,
-) -> str:
-    """Keep the table of an experiment in the graph."""
-    from knowtrail.eval.specificity.measures import store_experiment
-    from knowtrail.graph.files import file_digest
-    from knowtrail.graph.session import open_connection
-
-    with open_connection(settings) as connection:
-        return store_experiment(
-            connection,
-            table,
-            experiment=dealt,
-            dataset=path.stem,
-            key=file_digest(path),
-            seed=seed,
-        )

@@ -1,4 +1,4 @@
-"""Asking a pipeline labelled questions, and whether what it made of them is right.
+"""Labelled questions, asked of a pipeline, and whether what it made of them is right.
 
 An answer is right if the rows that it rests on are, and its text says what they say.
 Rows may be right and the text still not say them; so the text is read as well: names of
@@ -8,21 +8,36 @@ institution asks for.
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from knowtrail.graph.cli.progress import silent
-from knowtrail.ingest.custodians import CLASS_NAMES
+from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import read_json_lines
+from knowtrail.ingest.custodians import (
+    CLASS_NAMES,
+    CustodianFile,
+    bundled_custodians,
+    class_uri,
+)
+from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from knowtrail.eval.specificity.questions import Question
+    from rdflib import Graph
+
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.execution import Execution
@@ -31,26 +46,192 @@ if TYPE_CHECKING:
         TemplatePipeline,
     )
 
+HALVES = ("dev", "more", "test")
+"""Questions to tune on, more of them, and those that are only reported on."""
+
+OTHERS = ("hard", "fresh")
+"""Questions about more institutions, to mend causes with and to report on."""
+
+AnswerKind = Literal[
+    "list",
+    "count",
+    "comparison",
+    "breakdown",
+    "first",
+    "amount",
+    "ambiguous",
+    "none",
+    "ask",
+    "refusal",
+    "unanswered",
+]
+SlotValue = str | int | tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A right answer.
+
+    Attributes:
+        kind: `list` of institutions, `count`, `comparison` of places, `breakdown` by
+            type, `first` of several institutions, `amount` in euro, `ambiguous` (asked
+            back, or all with a notice), `none` (no template fits), `ask` (something is
+            missing), `refusal` (nothing to do with heritage) or `unanswered` (any of
+            those three, or told which words were not heeded).
+        ids: GHCIDs of a list.
+        values: Numbers by place or by type letter.
+    """
+
+    kind: AnswerKind
+    ids: frozenset[str] = frozenset()
+    value: int | float | None = None
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question with its labels; `template` is None where several would do.
+
+    Slots have type letters and ISO 3166 codes; `turn` counts from 1 in its
+    conversation, which is None for a question that stands alone.
+    """
+
+    id: str
+    language: str
+    question: str
+    template: str | None = None
+    slots: Mapping[str, SlotValue]
+    relation: str | None = None
+    answer: Answer
+    conversation: str | None = None
+    turn: int = 1
+
+
+_QUESTION = TypeAdapter(Question)
+
+
+def bundled_questions(half: str) -> Path:
+    """Return a file of questions that come with Knowtrail."""
+    return _data(f"questions_{half}.jsonl")
+
+
+def institutions_of(half: str) -> Path:
+    """Return the file of the institutions that a half is about."""
+    return _data("custodians_fresh.jsonl") if half in OTHERS else bundled_custodians()
+
+
+def _data(name: str) -> Path:
+    return Path(str(resources.files("knowtrail.eval.specificity") / "data" / name))
+
+
+def load_questions(path: Path) -> tuple[Question, ...]:
+    """Return the questions of a file, or raise `SourceError`, which says the line."""
+    questions: list[Question] = []
+    seen: set[str] = set()
+    for number, record in read_json_lines(path):
+        try:
+            question = _QUESTION.validate_python(record)
+            if question.id in seen:
+                raise ValueError(f"id {question.id!r} was there before")
+        except ValueError as error:
+            msg = f"{path}, line {number} is no labelled question: {_reason(error)}."
+            raise SourceError(msg) from error
+        seen.add(question.id)
+        questions.append(question)
+    if not questions:
+        raise SourceError(f"{path} has no questions: write one JSON object a line.")
+    return tuple(questions)
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong first, on one line."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    name = " ".join(map(str, first["loc"]))
+    if first["type"] == "missing":
+        return f"no {name!r}"
+    return f"{name} {str(first['input'])[:80]!r}: {first['msg']}"
+
+
+_CORPUS = "fixture"
+
+
+def custodians_of(path: Path) -> tuple[Custodian, ...]:
+    """Return the institutions of a file, with nothing guessed."""
+    file = CustodianFile(path)
+    return tuple(
+        custodian_of(
+            row,
+            place=place,
+            source=file.name,
+            towns=file.towns,
+            country=None,
+            guess=False,
+            findings=Findings(),
+        )
+        for place, row in file.rows()
+    )
+
+
+def graph_of(custodians: Iterable[Custodian]) -> Graph:
+    """Return institutions as RDF in memory, as the live graph answers."""
+    from rdflib import Graph, URIRef
+    from rdflib.namespace import RDF
+
+    from knowtrail.graph.rdf.mapping import Mapping
+    from knowtrail.graph.rdf.run import triple_terms
+    from knowtrail.graph.rdf.triples import node_triples
+    from knowtrail.graph.rdf.values import node_term
+
+    mapping = Mapping()
+    graph = Graph(bind_namespaces="none")
+    for custodian in custodians:
+        properties = custodian.properties(_CORPUS)
+        iri = mapping.node_iri("Custodian", properties)
+        if iri is None:
+            continue
+        record = (iri, "Custodian", ["Custodian"], properties)
+        for triple in node_triples(mapping, record):
+            graph.add(triple_terms(triple))
+        graph.add((node_term(iri), RDF.type, URIRef(class_uri(custodian.class_name))))
+    return graph
+
+
+def key_of(custodians: Sequence[Custodian], corpus: str | None = None) -> Key:
+    """Return what answers are judged by, of a corpus or of a graph in memory."""
+    from knowtrail.graph.rdf.mapping import Mapping
+
+    mapping = Mapping()
+    iris = {}
+    for custodian in custodians:
+        iri = mapping.node_iri("Custodian", custodian.properties(corpus or _CORPUS))
+        if iri is not None and custodian.ghcid is not None:
+            iris[iri] = custodian.ghcid
+    return Key(
+        ghcids=iris,
+        institutions={c.ghcid: c for c in custodians if c.ghcid},
+        regions={c.subregion: c.region for c in custodians if c.subregion and c.region},
+    )
+
+
+def memory_pipeline(custodians: Sequence[Custodian]) -> TemplatePipeline:
+    """Return a pipeline over institutions in memory, which searches no chunks."""
+    from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
+
+    names = build_gazetteer(map(asdict, custodians))
+    return TemplatePipeline(graph_of(custodians), names)
+
+
 LISTED = 25
 """Names that an answer must give of a longer list; it must then say how many."""
 
 LOOKUPS = frozenset({"find_institution_by_name", "find_institution_by_identifier"})
 
-_FACTS = {
-    "founded": r"when|wanneer|founded|established|set up|opgericht|gesticht|ontstaan|"
-    r"(?:what|which|welk) (?:year|jaar)|how old|hoe oud|age|leeftijd|"
-    r"(?:founding|foundation|oprichting|stichting)\w*",
-    "budget": r"budget\w*|\w*begroting|spends?|besteedt|(?:how much|hoeveel) "
-    r"(?:money|geld)",
-    "city": r"where|waar|(?:which|what|welke) (?:city|town|stad|plaats)|located|"
-    r"ligt|add?ress?|location|locatie|gevestigd",
-    "country": r"(?:which|what|welk) (?:country|land)",
-    "region": r"(?:which|what|welke) (?:province|state|provincie|region?)",
-    "type": r"(?:what|which|welke?|wat voor) (?:kind|type|sort|soort)|wat voor",
-    "isil": r"isil\w*",
-    "ghcid": r"ghcid",
-    "url": r"(?:web)?site|url|homepage|web ?(?:page|pagina|add?ress?)|link",
-}
+_FACTS = json.loads(
+    Path(__file__).with_name("data").joinpath("facts.json").read_bytes()
+)
 """Fact -> words of a question that ask for it."""
 
 _ASKED = {name: re.compile(rf"\b(?:{words})\b") for name, words in _FACTS.items()}
@@ -59,21 +240,6 @@ _NOTHING = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?(?![\w])")
 _MILLIONS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:million|miljoen|mln|m)\b")
-_WORDS = (
-    ("zero", "nul"),
-    ("one", "een", "\u00e9\u00e9n"),
-    ("two", "twee"),
-    ("three", "drie"),
-    ("four", "vier"),
-    ("five", "vijf"),
-    ("six", "zes"),
-    ("seven", "zeven"),
-    ("eight", "acht"),
-    ("nine", "negen"),
-    ("ten", "tien"),
-    ("eleven", "elf"),
-    ("twelve", "twaalf"),
-)
 
 
 def says(
@@ -118,10 +284,7 @@ def says(
 
 
 def asked_facts(question: Question) -> tuple[str, ...]:
-    """Return what a question about one institution asks for, by its words.
-
-    Words of the institution's own name ask for nothing.
-    """
+    """Return what a question about one institution asks for, its own name apart."""
     text = _plain(question.question)
     for slot in ("name", "identifier"):
         given = question.slots.get(slot, ())
@@ -135,7 +298,6 @@ def asked_facts(question: Question) -> tuple[str, ...]:
 
 
 def _told(institution: Custodian, facts: Iterable[str], said: str) -> bool:
-    """Return whether a text names an institution, and the facts that are known."""
     if _plain(institution.name) not in said:
         return False
     return all(
@@ -173,10 +335,7 @@ def _holds(said: str, form: str) -> bool:
 def _listed(
     said: str, ids: frozenset[str], institutions: Mapping[str, Custodian]
 ) -> bool:
-    """Return whether a text names these institutions and no others.
-
-    Of more than `LISTED` it names as many, and says how many there are.
-    """
+    """Return whether a text names these, or `LISTED` and how many, and no others."""
     wanted = {_plain(institutions[one].name) for one in ids}
     named = _named(said, institutions)
     if len(ids) <= LISTED:
@@ -193,7 +352,8 @@ def _named(
 ) -> set[str]:
     """Return the names of institutions that stand in a text, the longest first."""
     found = set()
-    for name in sorted({_plain(i.name) for i in institutions.values()}, key=_longest):
+    names = {_plain(one.name) for one in institutions.values()}
+    for name in sorted(names, key=lambda name: (-len(name), name)):
         pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
         said, times = re.subn(pattern, " | ", said)
         if times and name not in but:
@@ -201,25 +361,22 @@ def _named(
     return found
 
 
-def _longest(name: str) -> tuple[int, str]:
-    """Order names by length, the longest first."""
-    return -len(name), name
-
-
 def _counted(question: Question, said: str, number: int) -> bool:
     """Return whether a text says a number, and none that nobody asked for."""
+    from text_to_num import alpha2digit
+
     head = said.partition("\n")[0]
     found = _numbers(head)
     if not found:
         if number == 0:
             return bool(_NOTHING.search(head))
-        return number < len(_WORDS) and any(_holds(head, w) for w in _WORDS[number])
+        written = (alpha2digit(head, language, 0) for language in ("en", "nl"))
+        return any(float(number) in _numbers(text) for text in written)
     others = found - {float(number)} - _numbers(_plain(question.question))
     return float(number) in found and not others
 
 
 def _beside(said: str, words: Iterable[str], number: int) -> bool:
-    """Return whether a line has one of the words, and the number."""
     forms = tuple(words)
     return any(
         float(number) in _numbers(line) or (number == 0 and bool(_NOTHING.search(line)))
@@ -236,7 +393,6 @@ def _places(place: str, institutions: Mapping[str, Custodian]) -> tuple[str, ...
 
 
 def _types(letter: str) -> tuple[str, ...]:
-    """Return the words for a type, one or many, in both languages."""
     return tuple(
         _plain(things({"institution_type": letter}, language, number))
         for language in ("en", "nl")
@@ -280,51 +436,22 @@ SLOTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What the institutions of the graph are, to judge answers by.
-
-    Attributes:
-        ghcids: GHCIDs by IRI of the institution.
-        institutions: Institutions by GHCID.
-        regions: Name of the region by its ISO 3166-2 code.
-    """
+    """What answers are judged by; GHCIDs by IRI, region names by ISO 3166-2 code."""
 
     ghcids: Mapping[str, str]
     institutions: Mapping[str, Custodian]
     regions: Mapping[str, str]
-
-    @classmethod
-    def of(cls, custodians: Iterable[Custodian], iris: Mapping[str, str]) -> Key:
-        """Return the key of institutions that all have a GHCID."""
-        found = tuple(custodians)
-        return cls(
-            ghcids=dict(iris),
-            institutions={c.ghcid: c for c in found if c.ghcid},
-            regions={c.subregion: c.region for c in found if c.subregion and c.region},
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What became of one question.
 
-    Attributes:
-        question: The question.
-        template: The template it was taken for.
-        template_right: Whether that is the right one; what nothing is run for has none.
-        ended_right: Whether it was answered, asked back, without a query or refused, as
-            it should.
-        slots_right: Slot values that are right.
-        slots_found: Slot values that were found.
-        slots_wanted: Slot values that there are.
-        answer_right: Whether the answer is right.
-        status: How the pipeline ended.
-        answer: What it said.
-        expected_classes: Classes that the answer is about; empty for no class.
-        kept_classes: Classes that the filter kept.
-        all_classes: How many classes there were; 0 where none were filtered, as in
-            sessions of the control group.
-        seconds: How long the pipeline took.
-        told: Whether the user was told that something was left out or not certain.
+    `ended_right` is whether it was answered, asked back, without a query or refused, as
+    it should; `slots_right` counts values that are right of `slots_found` and
+    `slots_wanted`; `all_classes` is 0 where none were filtered, as in the control
+    group; `told` is whether the user was told that something was left out or not
+    certain.
     """
 
     question: Question
@@ -379,7 +506,6 @@ def judge(
 
 
 def _wanted_slots(question: Question, key: Key) -> set[tuple[str, str]]:
-    """Return the right slot values, in the form that they are compared in."""
     wanted: set[tuple[str, str]] = set()
     for name, value in question.slots.items():
         given = value if isinstance(value, tuple) else (value,)
@@ -390,7 +516,6 @@ def _wanted_slots(question: Question, key: Key) -> set[tuple[str, str]]:
 
 
 def _found_slots(result: PipelineResult, key: Key) -> set[tuple[str, str]]:
-    """Return the slot values that were found, in the same form."""
     return {
         (name, _plain_value(name, one, key))
         for name, value in result.slots.values.items()
@@ -467,7 +592,6 @@ def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
 def _rows_right(
     question: Question, found: Execution, result: PipelineResult, key: Key
 ) -> bool:
-    """Return whether the rows are the right ones."""
     answer = question.answer
     if answer.kind in {"first", "amount"}:
         return True
@@ -482,11 +606,7 @@ def _rows_right(
 
 
 def _says_unknown(question: Question, result: PipelineResult) -> bool:
-    """Return whether there is nothing to find, and the pipeline says so.
-
-    Where a place or name does not exist, saying that it is not known is as right as
-    finding nothing.
-    """
+    """Return whether there is nothing to find, and the pipeline says so."""
     nothing = (
         question.answer.value == 0
         if question.answer.kind == "count"
@@ -504,11 +624,7 @@ def ask_questions(
     clock: Callable[[], float] = time.perf_counter,
     progress: Progress = silent,
 ) -> tuple[Outcome, ...]:
-    """Ask every question and judge what comes of it.
-
-    Questions of one conversation follow each other; each is asked with what the
-    pipeline itself made of those before it, right or wrong.
-    """
+    """Ask every question, with what the pipeline made of those before; judge it."""
     outcomes = []
     current, said = None, Conversation()
     for done, question in enumerate(questions, start=1):

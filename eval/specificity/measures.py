@@ -1,35 +1,226 @@
-"""Numbers of many outcomes: four of the class filter, four of the answers.
+"""Numbers of many outcomes, and of an experiment that filtered some sessions by class.
 
 The class filter is measured over questions that are about classes at all and came as
-far as the filter; the answers over every question.
+far as the filter; the answers over every question. Groups of an experiment are dealt in
+`knowtrail.retrieval.specificity.monitoring`. Sessions are what its interval is made of,
+not single results, since those of one session are not independent.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from knowtrail.eval.statistics import (
     SHARE,
+    Interval,
     bootstrap_interval,
     first_mean,
     ratio_f1,
+    resample_blocks,
     wilson_interval,
 )
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store_run
-from knowtrail.ingest.keys import content_key
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import read_json_lines
+from knowtrail.ingest.keys import camel_case, content_key
+from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.statistics import Interval, Statistic
+    from knowtrail.eval.statistics import Statistic
+    from knowtrail.graph.db.connection import Connection
+    from knowtrail.retrieval.specificity.monitoring import Group
 
     Row = tuple[float, ...]
-    from knowtrail.eval.specificity.experiments import ExperimentTable
-    from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+
+FEWEST = 5
+"""Sessions that each group must have for an interval of the difference."""
+
+_ROUNDING = 1e-24
+"""Variance of a mean that comes from rounding alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentTable:
+    """What came of an experiment: mean qualities of sessions, None without any.
+
+    `treatment` are those that were filtered. `difference` is treatment minus control
+    with its interval, which has no ends with fewer than `FEWEST` sessions in a group;
+    None where a group has none.
+    """
+
+    control: float | None
+    treatment: float | None
+    control_sessions: int
+    treatment_sessions: int
+    difference: Interval | None
+
+    def groups(self) -> tuple[tuple[str, float | None, int], ...]:
+        """Return name, mean quality and number of sessions of both groups."""
+        return (
+            ("control", self.control, self.control_sessions),
+            ("treatment", self.treatment, self.treatment_sessions),
+        )
+
+
+@dataclass(slots=True)
+class SpecificityResults:
+    """Quality scores of sessions, by the group that `experiment` deals to each."""
+
+    experiment: SpecificityExperiment = field(default_factory=SpecificityExperiment)
+    _scores: dict[str, list[float]] = field(default_factory=dict)
+    _unchecked: set[str] = field(default_factory=set)
+
+    def log_result(
+        self, session_id: str, quality_score: float, *, group: str | None = None
+    ) -> Group:
+        """Take note of the quality of one answer; return the session's group."""
+        if isinstance(quality_score, bool) or not math.isfinite(quality_score):
+            msg = f"quality_score is {quality_score!r}: give a finite number."
+            raise InputError(msg)
+        if group is not None:
+            self.check_group(session_id, group)
+        elif session_id not in self._scores:
+            self._unchecked.add(session_id)
+        self._scores.setdefault(session_id, []).append(float(quality_score))
+        return self.experiment.group(session_id)
+
+    def check_group(self, session_id: str, group: str) -> None:
+        """Refuse a session that was in another group than the one that is dealt."""
+        dealt = self.experiment.group(session_id)
+        if group != dealt:
+            raise InputError(
+                f"Session {session_id!r} was in group {group!r}, and experiment "
+                f"{self.experiment.name!r} with a share of "
+                f"{self.experiment.traffic_split:g} deals it {dealt!r}: give the name "
+                "and the share that were used."
+            )
+        self._unchecked.discard(session_id)
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """Return the ids of all sessions, sorted."""
+        return tuple(sorted(self._scores))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Return the sessions whose group is only dealt, and known from nowhere."""
+        return tuple(sorted(self._unchecked))
+
+    def session_means(self, group: Group) -> list[float]:
+        """Return the mean quality of each session of a group, by session id."""
+        return [
+            float(np.mean(scores))
+            for session, scores in sorted(self._scores.items())
+            if self.experiment.group(session) == group
+        ]
+
+    def table(self, *, seed: int = 0) -> ExperimentTable:
+        """Return the result so far."""
+        control = self.session_means("control")
+        treatment = self.session_means("treatment")
+        return ExperimentTable(
+            control=float(np.mean(control)) if control else None,
+            treatment=float(np.mean(treatment)) if treatment else None,
+            control_sessions=len(control),
+            treatment_sessions=len(treatment),
+            difference=(
+                difference_interval(control, treatment, seed=seed)
+                if control and treatment
+                else None
+            ),
+        )
+
+
+def read_results(
+    path: Path, *, traffic_split: float = 0.5, name: str = "specificity"
+) -> SpecificityResults:
+    """Return the results of a file, or raise `SourceError`, which says the line."""
+    results = SpecificityResults(
+        SpecificityExperiment(traffic_split=traffic_split, name=name)
+    )
+    for number, record in read_json_lines(path):
+        try:
+            results.log_result(
+                str(record["session"]), record["quality"], group=record.get("group")
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            said = reason.rstrip(".")
+            msg = f"{path}, line {number} is no result of a session: {said}."
+            raise SourceError(msg) from error
+    return results
+
+
+def difference_interval(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval:
+    """Return mean(second) - mean(first) of two independent groups, with its interval.
+
+    The interval is the bootstrap-t one (Efron and Tibshirani 1993, section 12.5): both
+    groups are drawn from, with replacement, and what varies is the difference in its
+    own standard errors. So few members make it wide, as percentiles would not.
+
+    Raises:
+        InputError: If a group is empty or an option is out of range.
+    """
+    if not first or not second:
+        raise InputError("A group has no member: both need one.")
+    if not 0 < level < 1 or not 100 <= resamples <= 1_000_000:
+        msg = f"level {level}, resamples {resamples}: use 0 to 1 and 100 to 1,000,000."
+        raise InputError(msg)
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    value = float(b.mean() - a.mean())
+    low = high = math.nan
+    variance = float(_squared_errors(a[None])[0] + _squared_errors(b[None])[0])
+    if min(len(a), len(b)) >= FEWEST and variance > _ROUNDING:
+        error = math.sqrt(variance)
+        drawn = _studentised(a, b, resamples, np.random.default_rng(seed))
+        below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+        low, high = value - float(above) * error, value - float(below) * error
+    return Interval(value=value, low=low, high=high, level=level, n=len(a) + len(b))
+
+
+def _studentised(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    resamples: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return what resamples are off, in standard errors of their own."""
+    value = b.mean() - a.mean()
+    parts = []
+    for size in resample_blocks(resamples, len(a) + len(b)):
+        one = a[rng.integers(0, len(a), size=(size, len(a)))]
+        other = b[rng.integers(0, len(b), size=(size, len(b)))]
+        variance = _squared_errors(one) + _squared_errors(other)
+        some = variance > _ROUNDING
+        off = other.mean(axis=1) - one.mean(axis=1) - value
+        parts.append(off[some] / np.sqrt(variance[some]))
+    return np.concatenate(parts)
+
+
+def _squared_errors(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    if rows.shape[1] < 2:
+        return np.zeros(len(rows))
+    found: NDArray[np.float64] = rows.var(axis=1, ddof=1) / rows.shape[1]
+    return found
+
 
 FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")
 """Of one question: kept classes that are relevant, relevant classes that were kept,
@@ -91,33 +282,32 @@ def measure(
     for name, right in _RIGHT.items():
         some = labelled if name == "template_accuracy" else outcomes
         if some:
-            add(name, [(one, (float(right(one)),)) for one in some])
+            add(name, [(one, (float(getattr(one, right)),)) for one in some])
     for name, holds in _ENDS.items():
-        found[name] = wilson_interval(sum(map(holds, outcomes)), len(outcomes))
+        held = sum(getattr(one, holds) for one in outcomes)
+        found[name] = wilson_interval(held, len(outcomes))
     if labelled:
-        add("slot_f1", [(one, _slots(one)) for one in labelled], ratio_f1)
+        counts = ("slots_right", "slots_found", "slots_wanted")
+        rows = [
+            (one, tuple(float(getattr(one, n)) for n in counts)) for one in labelled
+        ]
+        add("slot_f1", rows, ratio_f1)
     scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
     for name in FILTER_METRICS if scored else ():
         add(name, [(one, (scores[name],)) for one, scores in scored])
     return {name: found[name] for name in METRICS if name in found}
 
 
-def _slots(outcome: Outcome) -> Row:
-    """Return how many slots are right, found and wanted."""
-    counts = outcome.slots_right, outcome.slots_found, outcome.slots_wanted
-    return tuple(map(float, counts))
-
-
-_ENDS: Mapping[str, Callable[[Outcome], bool]] = {
-    "right_ending": lambda outcome: outcome.answer_right,
-    "wrong_without_notice": lambda outcome: outcome.wrong_without_notice,
+_ENDS = {
+    "right_ending": "answer_right",
+    "wrong_without_notice": "wrong_without_notice",
 }
 """Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
-_RIGHT: Mapping[str, Callable[[Outcome], bool]] = {
-    "template_accuracy": lambda outcome: outcome.template_right,
-    "ending_accuracy": lambda outcome: outcome.ended_right,
-    "answer_accuracy": lambda outcome: outcome.answer_right,
+_RIGHT = {
+    "template_accuracy": "template_right",
+    "ending_accuracy": "ended_right",
+    "answer_accuracy": "answer_right",
 }
 
 
@@ -125,7 +315,6 @@ def store_outcomes(
     connection: Connection,
     outcomes: Sequence[Outcome],
     metrics: Mapping[str, Interval],
-    *,
     dataset: str,
     configuration: Mapping[str, Any],
 ) -> str:
@@ -152,7 +341,6 @@ def labels_key(outcomes: Sequence[Outcome]) -> str:
 
 
 def _record(outcome: Outcome) -> EvalRecord:
-    """Return the record of a question."""
     question = outcome.question
     scores = {
         "templateRight": float(outcome.template_right),
@@ -165,19 +353,17 @@ def _record(outcome: Outcome) -> EvalRecord:
     measured = class_scores(outcome) or {}
     return EvalRecord(
         record_id=question.id,
-        scores=scores | {_camel(name): value for name, value in measured.items()},
+        scores=scores | {camel_case(name): value for name, value in measured.items()},
         fields=(
             _field(
-                "template",
-                question.template or "",
-                outcome.template,
                 outcome.template_right,
+                path="template",
+                gold=question.template or "",
+                extracted=outcome.template,
             ),
-            StoredField(
+            _field(
+                outcome.answer_right,
                 path="answer",
-                schema_path="answer",
-                status="match" if outcome.answer_right else "mismatch",
-                score=float(outcome.answer_right),
                 gold=question.question,
                 extracted=outcome.answer,
                 comparator=question.answer.kind,
@@ -187,37 +373,22 @@ def _record(outcome: Outcome) -> EvalRecord:
     )
 
 
-def _field(name: str, gold: str, found: str, right: bool) -> StoredField:
-    """Return a value that is right or wrong."""
+def _field(
+    right: bool, *, path: str, comparator: str = "exact", **given: str
+) -> StoredField:
     return StoredField(
-        path=name,
-        schema_path=name,
+        path=path,
+        schema_path=path,
         status="match" if right else "mismatch",
         score=float(right),
-        gold=gold,
-        extracted=found,
-        comparator="exact",
+        comparator=comparator,
+        **given,
     )
-
-
-def _camel(name: str) -> str:
-    """Return a name as properties are written."""
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)
-
-
-def stored_groups(
-    connection: Connection, sessions: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return the groups in which sessions were answered, by their stored turns."""
-    rows = connection.read("eval/experiment_groups", sessions=list(sessions))
-    return {row["session"]: tuple(row["groups"]) for row in rows}
 
 
 def store_experiment(
     connection: Connection,
     table: ExperimentTable,
-    *,
     experiment: SpecificityExperiment,
     dataset: str,
     key: str,
@@ -236,10 +407,7 @@ def store_experiment(
     )
     found = [
         Metric(name=f"{group}_quality", value=value, n=n)
-        for group, value, n in (
-            ("control", table.control, table.control_sessions),
-            ("treatment", table.treatment, table.treatment_sessions),
-        )
+        for group, value, n in table.groups()
         if value is not None
     ]
     if table.difference is not None:

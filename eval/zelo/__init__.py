@@ -31,17 +31,20 @@ if TYPE_CHECKING:
         aannotate,
         annotate,
     )
-    from knowtrail.eval.zelo.chat_judges import ChatJudge
-    from knowtrail.eval.zelo.composing import FitSettings
     from knowtrail.eval.zelo.judgements import Answer, Judge, Judgement, Matchup, Price
-    from knowtrail.eval.zelo.judges import load_judges
+    from knowtrail.eval.zelo.judges import (
+        ChatJudge,
+        FunctionJudge,
+        RerankerJudge,
+        load_judges,
+    )
     from knowtrail.eval.zelo.metrics import (
         benchmark_accuracy,
         benchmark_ndcg,
         recall_at_k,
     )
-    from knowtrail.eval.zelo.offline_judges import FunctionJudge, RerankerJudge
     from knowtrail.eval.zelo.pairs import PairSettings
+    from knowtrail.eval.zelo.scored_pairs import FitSettings
 
 __all__ = [
     "AnnotatedDocument",
@@ -75,25 +78,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Annotation": "annotation",
-    "Answer": "judgements",
-    "ChatJudge": "chat_judges",
-    "FitSettings": "composing",
-    "FunctionJudge": "offline_judges",
-    "Judge": "judgements",
-    "Judgement": "judgements",
-    "Matchup": "judgements",
+    **dict.fromkeys(
+        ("Annotation", "ZeloAnnotator", "aannotate", "annotate"), "annotation"
+    ),
+    **dict.fromkeys(("Answer", "Judge", "Judgement", "Matchup", "Price"), "judgements"),
+    **dict.fromkeys(
+        ("ChatJudge", "FunctionJudge", "RerankerJudge", "load_judges"), "judges"
+    ),
+    **dict.fromkeys(("benchmark_accuracy", "benchmark_ndcg", "recall_at_k"), "metrics"),
+    "FitSettings": "scored_pairs",
     "PairSettings": "pairs",
-    "Price": "judgements",
-    "RerankerJudge": "offline_judges",
-    "ZeloAnnotator": "annotation",
-    "aannotate": "annotation",
-    "annotate": "annotation",
-    "benchmark_accuracy": "metrics",
-    "benchmark_ndcg": "metrics",
-    "load_judges": "judges",
-    "recall_at_k": "metrics",
 }
-
-
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -12,29 +12,233 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from knowtrail.eval.zelo.asking import Asking, check_judges
-from knowtrail.eval.zelo.composing import FitSettings, pairs_of, scored_queries
-from knowtrail.eval.zelo.journal import JOURNAL, Journal, judgement_key
-from knowtrail.eval.zelo.pairs import PairSettings
-from knowtrail.eval.zelo.scored_pairs import working_folder
-from knowtrail.graph.cli.progress import silent
+from knowtrail.eval.zelo.fit import REGULARISATION, fit_battles
+from knowtrail.eval.zelo.judgements import (
+    JOURNAL,
+    Journal,
+    Judge,
+    Judgement,
+    Matchup,
+    Price,
+    battles_of,
+    judgement_key,
+    judgement_of,
+    known_judgements,
+    matchups,
+    plan_key,
+    swaps,
+)
+from knowtrail.eval.zelo.pairs import Pair, PairSettings, most_informative
+from knowtrail.eval.zelo.scored_pairs import (
+    FitSettings,
+    ScoredQuery,
+    pairs_of,
+    scored_queries,
+    working_folder,
+)
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.retrieval.rerank.datasets import read_queries, write_annotated
+from knowtrail.retrieval.rerank.annotation import left
+from knowtrail.retrieval.rerank.datasets import (
+    Document,
+    Query,
+    QueryDocuments,
+    read_queries,
+    write_annotated,
+)
+from knowtrail.retrieval.rerank.order import finished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from knowtrail.eval.zelo.asking import Counts, Stop
-    from knowtrail.eval.zelo.chat_judges import Pace
-    from knowtrail.eval.zelo.composing import ScoredQuery
-    from knowtrail.eval.zelo.judgements import Judge, Judgement
-    from knowtrail.graph.cli.progress import Progress
-    from knowtrail.retrieval.rerank.datasets import Document, Query
+    from knowtrail.eval.zelo.judges import Pace
+
+Stop = Literal["budget", "interrupted", "error"]
+
+STAGE = "Judging pairs"
+QUERIES_AT_ONCE = 16
+_PAIRS_AT_ONCE = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What a run did; `reused` counts what an earlier run, or this one, had."""
+
+    asked: int = 0
+    reused: int = 0
+    failed: int = 0
+
+
+class Asking:
+    """One run of questions to judges; `stopped` is why no more is asked."""
+
+    def __init__(self, of: ZeloAnnotator, journal: Journal, total: int) -> None:
+        """Prepare a run in the running loop, of so many judgements."""
+        self.stopped: Stop | None = None
+        self._of = of
+        self._journal = journal
+        self._total = total
+        self._desks = {j.name: asyncio.Semaphore(j.concurrency) for j in of.judges}
+        self._reserved = 0.0
+        self._error: Exception | None = None
+        self.counts = Counts()
+
+    def stop(self, reason: Stop) -> None:
+        """Ask nothing more; what is under way is waited for and kept."""
+        self.stopped = self.stopped or reason
+
+    async def ask_all(self, items: Iterable[QueryDocuments]) -> None:
+        """Ask about all queries, several side by side.
+
+        Where this is cancelled, nothing more is asked, and what is under way is kept;
+        cancelled again, or after `stop`, it ends at once.
+        """
+        running: set[asyncio.Task[None]] = set()
+        try:
+            for item in items:
+                if self.stopped:
+                    break
+                running.add(asyncio.create_task(self._ask_query(item)))
+                if len(running) >= QUERIES_AT_ONCE:
+                    running = await left(running, asyncio.FIRST_COMPLETED)
+            while running:
+                running = await left(running, asyncio.FIRST_EXCEPTION)
+        except asyncio.CancelledError:
+            if self.stopped is None and running:
+                self.stop("interrupted")
+                await asyncio.wait(running)
+            raise
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        if self._error is not None:
+            raise self._error
+
+    async def _ask_query(self, item: QueryDocuments) -> None:
+        documents = self._of.pairs.considered(item.documents)
+        pairs = self._of.pairs.begin(item.query.id, [d.id for d in documents])
+        await self._ask_pairs(matchups(item.query, documents, pairs))
+        if self._of.pairs.mode == "adaptive" and len(documents) > 1:
+            await self._ask_rounds(item.query, documents, pairs)
+
+    async def _ask_rounds(
+        self, query: Query, documents: Sequence[Document], pairs: list[Pair]
+    ) -> None:
+        """Choose further pairs by what was answered, round by round."""
+        plan = plan_key(self._of.pairs, query, documents, self._of.judges)
+        for number in range(self._of.pairs.cycle_num - 1):
+            if self.stopped:
+                return
+            known = self._journal.rounds(plan)
+            if number >= len(known):
+                chosen = self._next_round(query, documents, pairs)
+                if not chosen:
+                    return
+                self._journal.add_round(plan, chosen)
+                known = self._journal.rounds(plan)
+            begun = len(pairs)
+            pairs += known[number]
+            both = list(matchups(query, documents, pairs))
+            await self._ask_pairs(both[begun:])
+
+    def _next_round(
+        self, query: Query, documents: Sequence[Document], pairs: Sequence[Pair]
+    ) -> list[Pair]:
+        """Return as many new pairs as there are documents, or what is left of them."""
+        ids = [document.id for document in documents]
+        met = {frozenset(pair) for pair in pairs}
+        count = min(len(ids), len(ids) * (len(ids) - 1) // 2 - len(met))
+        if not count:
+            return []
+        answers: list[Judgement] = []
+        counts = []
+        for matchup in matchups(query, documents, pairs):
+            said = known_judgements(self._journal, matchup, self._of.judges)
+            answers += said
+            counts.append(float(sum(one.score is not None for one in said)))
+        battles = battles_of(ids, answers, [judge.name for judge in self._of.judges])
+        fit = fit_battles(battles, magnitude=self._of.fit.magnitude)
+        return most_informative(
+            fit.scores,
+            pairs,
+            counts,
+            count=count,
+            judges=len(self._of.judges),
+            ridge=REGULARISATION,
+        )
+
+    async def _ask_pairs(self, pairs: Iterable[Matchup]) -> None:
+        waiting: list[tuple[Matchup, Judge]] = []
+        for matchup in pairs:
+            waiting += [(matchup, judge) for judge in self._of.judges]
+            if len(waiting) >= _PAIRS_AT_ONCE:
+                await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+                waiting.clear()
+        await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+
+    async def _ask(self, matchup: Matchup, judge: Judge) -> None:
+        key = judgement_key(matchup, judge)
+        if self._journal.settled(key, retry_failed=self._of.retry_failed):
+            self.counts.reused += 1
+            self._tell()
+            return
+        async with self._desks[judge.name]:
+            if self.stopped:
+                return
+            swapped = swaps(matchup, judge.name, seed=self._of.pairs.seed)
+            shown = matchup.turned() if swapped else matchup
+            expected = (judge.price or Price()).of(*judge.expected(shown))
+            if not self._affords(expected):
+                self.stop("budget")
+                return
+            self._reserved += expected
+            try:
+                answer = await judge.judge(shown)
+                judgement = judgement_of(matchup, judge, answer, swapped=swapped)
+                self._journal.add(key, judgement)
+            except Exception as error:  # judges are anybody's: others' answers count
+                self._error = self._error or error
+                self.stop("error")
+                return
+            finally:
+                self._reserved -= expected
+        self.counts.asked += 1
+        self.counts.failed += judgement.score is None
+        self._tell()
+
+    def _affords(self, expected: float) -> bool:
+        """Return whether a judgement fits into the budget with those under way."""
+        if self._of.budget is None or expected == 0:
+            return True
+        return self._journal.spent + self._reserved + expected <= self._of.budget
+
+    def _tell(self) -> None:
+        self._of.progress(STAGE, self.counts.asked + self.counts.reused, self._total)
+
+
+def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
+    """Refuse judges that cannot work together."""
+    if not judges:
+        raise InputError("There is no judge: name at least one.")
+    names = [judge.name for judge in judges]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"Two judges are called {twice[0]!r}: give them different names."
+        raise InputError(msg)
+    if budget is None:
+        return
+    if not budget >= 0:
+        raise InputError(f"The budget is {budget}: give USD, at least 0.")
+    if unknown := [judge.name for judge in judges if judge.price is None]:
+        raise InputError(
+            f"The price of judge {unknown[0]!r} is not known, so no budget can hold: "
+            "add it to the judges' configuration (knowtrail eval zelo judges)."
+        )
+
 
 ENOUGH = 10
 """Answers below which nothing is said of a habit."""
@@ -44,15 +248,7 @@ _FAILING = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """How one judge behaved.
-
-    Attributes:
-        ties: Share of scores that are 0.
-        first: Share, among the others, that went to the document shown first; about
-            one half for a judge that the order does not sway.
-        shortened: Judgements for which a document was shortened to fit.
-        error: The reason that was given most often for a failure.
-    """
+    """How a judge behaved: shares of ties and, of the rest, for what it saw first."""
 
     judge: str
     answered: int
@@ -103,14 +299,7 @@ class JudgeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeEstimate:
-    """What one judge would be asked.
-
-    Attributes:
-        prompt_tokens: Tokens to be sent, by an estimate on the safe side.
-        completion_tokens: Tokens of answers, as the configuration expects them.
-        cost: Their price in USD; None where it is not known.
-        seconds: What they take at the least at the judge's limits of speed; 0 without.
-    """
+    """What one judge would be asked: tokens on the safe side, USD, least seconds."""
 
     judge: str
     judgements: int
@@ -120,92 +309,12 @@ class JudgeEstimate:
     cost: float | None
     seconds: float
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """What a run would ask, and what the working folder's judgements cost already."""
-
-    queries: int
-    documents: int
-    pairs: int
-    judges: tuple[JudgeEstimate, ...]
-    spent: float
-
-    @property
-    def inferences(self) -> int:
-        """Return how many judgements would be made."""
-        return sum(judge.judgements for judge in self.judges)
-
-    @property
-    def cost(self) -> float | None:
-        """Return the price in USD; None where that of a judge is not known."""
-        costs = [judge.cost for judge in self.judges]
-        return None if None in costs else sum(c for c in costs if c is not None)
-
-    @property
-    def seconds(self) -> float:
-        """Return what a run takes at the least: judges are asked side by side."""
-        return max((judge.seconds for judge in self.judges), default=0.0)
-
-
-class _Estimating:
-    """Counts what a run would ask; see `ZeloAnnotator.estimate`."""
-
-    def __init__(self, annotator: ZeloAnnotator, journal: Journal | None) -> None:
-        self._of = annotator
-        self._journal = journal
-        self._counts: dict[str, Counter[str]] = {
-            judge.name: Counter() for judge in annotator.judges
-        }
-
-    def estimate(self) -> Estimate:
-        """Return what the queries of the source come to."""
-        queries = documents = planned = 0
-        for item in read_queries(self._of.source):
-            taken = self._of.pairs.considered(item.documents)
-            queries += 1
-            documents += len(taken)
-            planned += self._of.pairs.planned(len(taken))
-            self._query(item.query, taken)
-        return Estimate(
-            queries=queries,
-            documents=documents,
-            pairs=planned,
-            judges=tuple(self._judge(judge) for judge in self._of.judges),
-            spent=self._journal.spent if self._journal else 0.0,
-        )
-
-    def _query(self, query: Query, documents: Sequence[Document]) -> None:
-        """Count the judgements on one query."""
-        of, journal = self._of, self._journal
-        matches = list(pairs_of(journal, of.pairs, of.judges, query, documents))
-        # Rounds that are still to be chosen, as often as those that are.
-        planned = of.pairs.planned(len(documents))
-        further = max(0.0, planned / len(matches) - 1) if matches else 0.0
-        for match in matches:
-            for judge in of.judges:
-                count: Any = self._counts[judge.name]
-                known = journal is not None and journal.settled(
-                    judgement_key(match, judge), retry_failed=of.retry_failed
-                )
-                count["known"] += known
-                if share := further + (not known):
-                    prompt, answer = judge.expected(match)
-                    pace: Pace | None = getattr(judge, "pace", None)
-                    count["judgements"] += share
-                    count["prompt_tokens"] += share * prompt
-                    count["completion_tokens"] += share * answer
-                    if pace is not None:
-                        count["seconds"] += share * pace.seconds(prompt + answer)
-
-    def _judge(self, judge: Judge) -> JudgeEstimate:
-        """Return what one judge would be asked."""
-        count = self._counts[judge.name]
-        sent, received = (
-            round(count["prompt_tokens"]),
-            round(count["completion_tokens"]),
-        )
-        return JudgeEstimate(
+    @classmethod
+    def of(cls, judge: Judge, count: Counter[str]) -> JudgeEstimate:
+        """Return the estimate of what was counted."""
+        sent = round(count["prompt_tokens"])
+        received = round(count["completion_tokens"])
+        return cls(
             judge=judge.name,
             judgements=round(count["judgements"]),
             known=count["known"],
@@ -216,16 +325,25 @@ class _Estimating:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would ask, its USD if known and least seconds, and what was spent."""
+
+    queries: int
+    documents: int
+    pairs: int
+    judges: tuple[JudgeEstimate, ...]
+    inferences: int
+    cost: float | None
+    seconds: float
+    spent: float
+
+
 class Options(TypedDict, total=False):
     """What can be said of an annotation besides its files and judges.
 
-    Attributes:
-        pairs: Which documents are judged against each other.
-        folder: The working folder; None is `TARGET.zelo`, beside the target.
-        budget: USD that the folder's judgements may cost in all runs together.
-        retry_failed: Ask again where an answer came and was of no use; where none
-            came it is asked for again anyway.
-        partial: Ask nothing, and score what is known.
+    `folder` is TARGET.zelo if None; `budget` is USD for all runs in the folder;
+    `retry_failed` asks again for answers of no use; `partial` scores what is known.
     """
 
     pairs: PairSettings
@@ -239,18 +357,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
-    """What came of a run.
-
-    Attributes:
-        target: The annotated file; None where the run stopped before its end.
-        stopped: Why it stopped: the budget, or Ctrl-C; None at the end.
-        counts: What was asked, reused, and failed.
-        unjudged: Query id and ids of documents without one.
-        disconnected: Ids of queries with documents that no chain of battles compares.
-        degrees: The fewest and the most battles of a document that was to be judged.
-        cost: USD of this run.
-        spent: USD of all runs in the folder.
-    """
+    """What came of a run; costs in USD, fewest and most battles as `degrees`."""
 
     target: Path | None
     folder: Path
@@ -280,12 +387,7 @@ class Annotation:
 
 
 class ZeloAnnotator:
-    """Judges pairs of documents by an ensemble and fits zELO scores to them.
-
-    Attributes:
-        pairs: Which documents are judged against each other.
-        budget: USD that the folder's judgements may cost.
-    """
+    """Judges pairs of documents by an ensemble and fits zELO scores to them."""
 
     def __init__(
         self,
@@ -295,17 +397,6 @@ class ZeloAnnotator:
         judges: Sequence[Judge],
         **options: Unpack[Options],
     ) -> None:
-        """Check what is asked for; no judge is asked yet.
-
-        Args:
-            source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
-            target: Where the annotated file goes; it may be the source.
-            judges: The ensemble.
-            **options: See `Options`.
-
-        Raises:
-            InputError: If judges, budget or options are no good.
-        """
         self.source, self.target = Path(source), Path(target)
         self.judges = tuple(judges)
         self.pairs = options.get("pairs") or PairSettings()
@@ -325,21 +416,66 @@ class ZeloAnnotator:
 
         Pairs that adaptive rounds have not chosen yet count as the mean of those
         chosen.
-
-        Raises:
-            InputError: If the source is no good.
         """
         if not (self.folder / JOURNAL).is_file():
-            return _Estimating(self, None).estimate()
+            return self._estimated(None)
         with Journal(self.folder, to_read=True) as journal:
-            return _Estimating(self, journal).estimate()
+            return self._estimated(journal)
+
+    def _estimated(self, journal: Journal | None) -> Estimate:
+        counts: dict[str, Counter[str]] = {one.name: Counter() for one in self.judges}
+        queries = documents = pairs = 0
+        for item in read_queries(self.source):
+            taken = self.pairs.considered(item.documents)
+            planned = self.pairs.planned(len(taken))
+            queries += 1
+            documents += len(taken)
+            pairs += planned
+            matches = list(
+                pairs_of(journal, self.pairs, self.judges, item.query, taken)
+            )
+            # Rounds that are still to be chosen, as often as those that are.
+            further = max(0.0, planned / len(matches) - 1) if matches else 0.0
+            for judge in self.judges:
+                for match in matches:
+                    self._expect(counts[judge.name], journal, judge, match, further)
+        judges = tuple(JudgeEstimate.of(one, counts[one.name]) for one in self.judges)
+        known = [one.cost for one in judges if one.cost is not None]
+        return Estimate(
+            queries=queries,
+            documents=documents,
+            pairs=pairs,
+            inferences=sum(one.judgements for one in judges),
+            cost=sum(known) if len(known) == len(judges) else None,
+            seconds=max((one.seconds for one in judges), default=0.0),
+            judges=judges,
+            spent=journal.spent if journal else 0.0,
+        )
+
+    def _expect(
+        self,
+        count: Any,
+        journal: Journal | None,
+        judge: Judge,
+        match: Matchup,
+        further: float,
+    ) -> None:
+        """Count what a judgement is likely to take, and further ones like it."""
+        known = journal is not None and journal.settled(
+            judgement_key(match, judge), retry_failed=self.retry_failed
+        )
+        count["known"] += known
+        if share := further + (not known):
+            prompt, answer = judge.expected(match)
+            pace: Pace | None = getattr(judge, "pace", None)
+            count["judgements"] += share
+            count["prompt_tokens"] += share * prompt
+            count["completion_tokens"] += share * answer
+            if pace is not None:
+                count["seconds"] += share * pace.seconds(prompt + answer)
 
     def stop(self) -> bool:
-        """Ask nothing more; what is under way is waited for. From any thread.
-
-        Returns:
-            Whether judges are being asked at all.
-        """
+        """Ask nothing more, from any thread; return whether judges are being asked."""
         asking, loop = self._asking, self._loop
         if asking is None or loop is None:
             return False
@@ -355,8 +491,7 @@ class ZeloAnnotator:
 
         Raises:
             InputError: If the source is no good or another run works in the folder.
-            KnowtrailError: If a judge cannot be asked at all; what others answered is
-                kept.
+            KnowtrailError: If a judge cannot be asked at all; what there is is kept.
             StorageError: If a file cannot be written.
         """
         total = await asyncio.to_thread(self._check_source)
@@ -374,15 +509,9 @@ class ZeloAnnotator:
 
     def annotate(self) -> Annotation:
         """Do as `aannotate` does where nothing is awaited, also inside a loop."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.aannotate())
-        with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-zelo") as pool:
-            return pool.submit(asyncio.run, self.aannotate()).result()
+        return finished(self.aannotate())
 
     def _check_source(self) -> int:
-        """Read the source through before anything is paid; return what to expect."""
         return len(self.judges) * sum(
             self.pairs.planned(len(self.pairs.considered(item.documents)))
             for item in read_queries(self.source)
@@ -391,14 +520,12 @@ class ZeloAnnotator:
     def _check_target(self) -> None:
         """Refuse a place where nothing can be written, before anything is paid."""
         if self.target.is_dir() or not self.target.absolute().parent.is_dir():
-            msg = f"{self.target} is no place for a file: choose another."
-            raise StorageError(msg)
+            raise StorageError(f"{self.target} is no place for a file: choose another.")
         if self.folder.exists() and not self.folder.is_dir():
             msg = f"{self.folder} is no folder: choose another working folder."
             raise InputError(msg)
 
     def _compose(self, journal: Journal, asking: Asking, before: float) -> Annotation:
-        """Fit, write and report."""
         tally = _Tally(self.judges)
         finished = asking.stopped is None
         scored = scored_queries(self, journal)
@@ -420,8 +547,6 @@ class ZeloAnnotator:
 
 
 class _Tally:
-    """Counts what passes through it."""
-
     def __init__(self, judges: Sequence[Judge]) -> None:
         self._counts: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
         self._errors: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
@@ -431,7 +556,6 @@ class _Tally:
         self._degrees: list[int] = []
 
     def noting(self, items: Iterator[ScoredQuery]) -> Iterator[ScoredQuery]:
-        """Yield items and count them."""
         for item in items:
             self._queries += 1
             self._pairs += len(item.pairs)
@@ -450,7 +574,6 @@ class _Tally:
             yield item
 
     def _judgement(self, one: Judgement) -> None:
-        """Count a judgement."""
         count = self._counts[one.judge]
         count["shortened"] += one.shortened
         if one.score is None:
@@ -462,7 +585,6 @@ class _Tally:
             count["first"] += one.score != 0 and (one.score < 0) != one.swapped
 
     def figures(self) -> dict[str, Any]:
-        """Return the counts as `Annotation` names them."""
         low, high = self._degrees or [0, 0]
         return {
             "queries": self._queries,
@@ -498,16 +620,7 @@ def annotate(
 ) -> Annotation:
     """Judge the documents of each query in pairs and write their zELO scores.
 
-    Args:
-        source: Queries with documents, see `knowtrail.retrieval.rerank.datasets`.
-        target: Where the annotated file goes; it may be the source.
-        judges: The ensemble.
-        **options: See `Options`.
-
-    Returns:
-        What came of it.
-
-    Raises:
-        KnowtrailError: As `ZeloAnnotator.aannotate`.
+    Source and target are files as `knowtrail.retrieval.rerank.datasets` reads and
+    writes them; they may be the same. Raises as `ZeloAnnotator.aannotate`.
     """
     return ZeloAnnotator(source, target, judges=judges, **options).annotate()

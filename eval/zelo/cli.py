@@ -1,11 +1,11 @@
-"""`knowtrail eval zelo`: relevance judged in pairs, each command loaded when called."""
+"""`knowtrail eval zelo`: relevance judged in pairs, rerankers measured by it."""
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,48 +13,39 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.cli import options_of
-from knowtrail.graph.cli.answers import emit, json_option
-from knowtrail.graph.cli.groups import LazyGroup
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.session import open_connection
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
+    from knowtrail.eval.zelo.inspection import Inspection
+    from knowtrail.eval.zelo.metrics import Benchmark, RankingSettings
     from knowtrail.graph.settings import Settings
 
-_HERE = "knowtrail.eval.zelo"
-_COMMANDS = {
-    "export": (f"{_HERE}.cli:export", "Queries with candidates of a corpus."),
-    "annotate": (f"{_HERE}.cli:annotate", "Judge pairs, fit scores."),
-    "benchmark": (
-        f"{_HERE}.cli_rankings:benchmark",
-        "Measure rerankers against annotated queries.",
-    ),
-    "inspect": (
-        f"{_HERE}.cli_battles:inspect",
-        "Battles, scores and reasonings of an annotation.",
-    ),
-    "rerank": (f"{_HERE}.cli_rankings:rerank", "Rank queries by a reranker."),
-    "train": (f"{_HERE}.cli_rankings:train", "Fit a reranker to annotated queries."),
-    "import": (f"{_HERE}.cli:import_", "Put judgements into the graph."),
-    "judges": (f"{_HERE}.cli:judges", "Write the judges' configuration."),
-}
-"""Command -> (where it lives, one line for the list)."""
 
-
-@click.group(cls=LazyGroup, commands_at=_COMMANDS)
+@click.group(cls=NearGroup)
 def zelo() -> None:
     """Judge the relevance of documents in pairs, and measure rerankers by it."""
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_PATH = click.Path(path_type=Path)
+_COUNT = click.IntRange(1)
+_SHOWN = {"show_default": True}
 _STOPPED = {"budget": 1, "interrupted": 130}
 _NAMED = 5
 
 
-@click.command()
+@zelo.command()
 def judges() -> None:
     """Write the configuration of judges: who is asked, how fast, at what price.
 
@@ -65,7 +56,7 @@ def judges() -> None:
     click.echo(bundled_text(), nl=False)
 
 
-@click.command(context_settings={"show_default": True})
+@zelo.command(context_settings=_SHOWN)
 @click.argument("source", type=_FILE)
 @click.argument("target", type=_FILE)
 @click.option(
@@ -115,10 +106,7 @@ def judges() -> None:
 )
 @click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
 @click.option(
-    "--work",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Working folder; TARGET.zelo without it.",
+    "--work", "folder", type=_FOLDER, help="Working folder; TARGET.zelo without it."
 )
 @click.option("--dry-run", is_flag=True, help="Say what it would ask and cost; stop.")
 @click.option(
@@ -129,7 +117,7 @@ def judges() -> None:
 )
 @click.option("--retry-failed", is_flag=True, help="Ask again for useless answers.")
 @click.option("--partial", is_flag=True, help="Ask nothing; score what is known.")
-@json_option
+@option("json")
 @click.pass_obj
 def annotate(settings: Settings, /, **given: Any) -> None:
     """Judge the documents of SOURCE in pairs, write their scores to TARGET.
@@ -138,10 +126,9 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     command continues after Ctrl-C, a crash or the end of a budget.
     """
     from knowtrail.eval.zelo.annotation import ZeloAnnotator
-    from knowtrail.eval.zelo.composing import FitSettings
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
-    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.eval.zelo.scored_pairs import FitSettings
 
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
@@ -158,12 +145,15 @@ def annotate(settings: Settings, /, **given: Any) -> None:
         **{name: given[name] for name in names},
     )
     if given["dry_run"]:
-        _show_estimate(annotator.estimate(), as_json=given["as_json"])
+        found = annotator.estimate()
+        told = partial(_tell_estimate, found)
+        emit(found, told, as_json=given["as_json"], indent=2)
         return
     with progress_bars() as progress, _draining(annotator):
         annotator.progress = progress
         done = annotator.annotate()
-    _show(done, as_json=given["as_json"])
+    _warn(done)
+    emit(done, partial(_tell, done), as_json=given["as_json"], indent=2)
     if done.stopped:
         sys.exit(_STOPPED[done.stopped])
 
@@ -193,16 +183,7 @@ def _draining(annotator: ZeloAnnotator) -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _show_estimate(found: Estimate, *, as_json: bool) -> None:
-    """Write what a run would ask and cost."""
-    from dataclasses import asdict
-
-    if as_json:
-        answer = asdict(found) | {
-            name: getattr(found, name) for name in ("inferences", "cost", "seconds")
-        }
-        click.echo(json.dumps(answer, indent=2))
-        return
+def _tell_estimate(found: Estimate) -> None:
     click.echo(
         f"{found.queries:,} queries, {found.documents:,} documents, {found.pairs:,} "
         f"pairs: {found.inferences:,} judgements to be made"
@@ -234,23 +215,10 @@ def _time(seconds: float) -> str:
 
 
 def _usd(cost: float | None) -> str:
-    """Return a price, which may be unknown."""
     return "price not known" if cost is None else f"{cost:,.4f} USD"
 
 
-def _show(done: Annotation, *, as_json: bool) -> None:
-    """Write what came of a run."""
-    from dataclasses import asdict
-
-    for warning in done.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    if done.unjudged:
-        _tell_unjudged(done)
-    if done.stopped:
-        click.echo(_why_stopped(done), err=True)
-    if as_json:
-        click.echo(json.dumps(asdict(done), indent=2, default=str))
-        return
+def _tell(done: Annotation) -> None:
     counts = done.counts
     click.echo(
         f"{done.queries:,} queries, {done.pairs:,} pairs, {done.scored:,} documents "
@@ -269,36 +237,34 @@ def _show(done: Annotation, *, as_json: bool) -> None:
         click.echo(f"Scores: {done.target}")
 
 
-def _tell_unjudged(done: Annotation) -> None:
-    """Name documents without a score."""
-    count = sum(len(ids) for _, ids in done.unjudged)
-    some = [f"{query}: {i}" for query, ids in done.unjudged for i in ids][:_NAMED]
-    more = ", ..." if count > len(some) else ""
-    click.echo(
-        f"Without a score, and left out: {count:,} documents "
-        f"({', '.join(some)}{more}); {done.folder / 'fits.jsonl'} names all.",
-        err=True,
-    )
+def _warn(done: Annotation) -> None:
+    """Say what to look at, which documents have no score, and why a run stopped."""
+    for warning in done.warnings:
+        click.echo(f"Warning: {warning}", err=True)
+    left_out = [f"{query}: {i}" for query, ids in done.unjudged for i in ids]
+    if left_out:
+        more = ", ..." if len(left_out) > _NAMED else ""
+        click.echo(
+            f"Without a score, and left out: {len(left_out):,} documents "
+            f"({', '.join(left_out[:_NAMED])}{more}); {done.folder / 'fits.jsonl'} "
+            "names all.",
+            err=True,
+        )
+    if done.stopped:
+        spent = done.stopped == "budget"
+        why = f"The budget is spent ({_usd(done.spent)})" if spent else "Interrupted"
+        further = " with a larger --budget" if spent else ""
+        click.echo(
+            f"{why}: {done.counts.asked + done.counts.reused:,} judgements are kept in "
+            f"{done.folder}, and no scores are written. The same command{further} goes "
+            "on; --partial scores what is there.",
+            err=True,
+        )
 
 
-def _why_stopped(done: Annotation) -> str:
-    """Say why a run stopped and how it goes on."""
-    why = (
-        f"The budget is spent ({_usd(done.spent)})"
-        if done.stopped == "budget"
-        else "Interrupted"
-    )
-    further = " with a larger --budget" if done.stopped == "budget" else ""
-    return (
-        f"{why}: {done.counts.asked + done.counts.reused:,} judgements are kept in "
-        f"{done.folder}, and no scores are written. The same command{further} goes "
-        "on; --partial scores what is there."
-    )
-
-
-@click.command(context_settings={"show_default": True})
+@zelo.command(context_settings=_SHOWN)
 @click.argument("target", type=_FILE)
-@click.option("--corpus", help="Corpus to ask; needed where there are several.")
+@option("corpus")
 @click.option(
     "--algorithm",
     "algorithms",
@@ -316,7 +282,7 @@ def _why_stopped(done: Annotation) -> str:
 )
 @click.option("--questions", type=_FILE, help="Questions, one a line, text or JSON.")
 @click.option("--bundled", is_flag=True, help="The questions of the quick start.")
-@click.option("--limit", type=click.IntRange(1), help="Take the first so many.")
+@option("limit")
 @click.pass_obj
 def export(settings: Settings, /, **given: Any) -> None:
     """Write questions with candidate chunks of a corpus to TARGET, to be judged.
@@ -330,8 +296,6 @@ def export(settings: Settings, /, **given: Any) -> None:
         questions_of_file,
         stored_questions,
     )
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
     from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.rerank.datasets import write_queries
@@ -361,33 +325,20 @@ def export(settings: Settings, /, **given: Any) -> None:
     click.echo(f"{count:,} queries: {given['target']}")
 
 
-@click.command("import")
+@zelo.command("import")
 @click.argument("annotated", type=_FILE)
-@click.option("--corpus", help="Corpus of the chunks; needed where there are several.")
-@click.option(
-    "--work",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Working folder of the annotation; ANNOTATED.zelo without it.",
-)
-@json_option
+@option("corpus")
+@click.option("--work", type=_FOLDER, help="ANNOTATED.zelo without it.")
+@option("json")
 @click.pass_obj
 def import_(
-    settings: Settings,
-    /,
-    *,
-    annotated: Path,
-    corpus: str | None,
-    work: Path | None,
-    as_json: bool,
+    settings: Settings, /, *, annotated: Path, corpus: str | None, **given: Any
 ) -> None:
     """Put the scores and battles of an annotation into the graph.
 
     A question's scores take the place of those that it had.
     """
-    from dataclasses import asdict
-
     from knowtrail.eval.zelo.corpus import store_annotation
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import only_corpus
 
     if not annotated.exists():
@@ -395,7 +346,9 @@ def import_(
         raise InputError(msg)
     with open_connection(settings) as connection:
         name = only_corpus(connection, corpus or settings.corpus)
-        done = store_annotation(connection, annotated, corpus=name, folder=work)
+        done = store_annotation(
+            connection, annotated, corpus=name, folder=given["work"]
+        )
     if done.missing:
         click.echo(
             f"{done.missing:,} documents are no chunks of corpus {name!r}.", err=True
@@ -403,4 +356,265 @@ def import_(
     told = (
         f"{done.queries:,} questions, {done.scores:,} scores, {done.battles:,} battles"
     )
-    emit(asdict(done), told, as_json=as_json)
+    emit(done, told, as_json=given["as_json"])
+
+
+@zelo.command(context_settings=_SHOWN)
+@click.argument("truth", type=_PATH)
+@click.argument("rankings", metavar="RANKING...", type=_PATH, nargs=-1, required=True)
+@click.option("--k", type=_COUNT, default=10, help="Best ones of a ranking.")
+@click.option("--k-gt", type=_COUNT, help="Best ones of the truth; k if unset.")
+@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
+@click.option(
+    "--skip-unjudged", is_flag=True, help="Pass over what the truth does not have."
+)
+@click.option(
+    "--ties",
+    type=click.Choice(["wrong", "half"]),
+    default="wrong",
+    help="How pairs with equal scores count in the accuracy.",
+)
+@click.option(
+    "--relevant-above",
+    "threshold",
+    type=float,
+    help="True scores above it are relevant to nDCG@k, RR and R@k.",
+)
+@click.option("--seed", default=0, help="Seed of the intervals.")
+@click.option("--report", type=_PATH, help="Write a report, as one HTML file.")
+@click.option("--histogram", type=_PATH, help="Draw the nDCGs, as .png or .svg.")
+@click.option("--store", is_flag=True, help="Keep the results in the graph.")
+@option("json")
+@click.pass_obj
+def benchmark(
+    settings: Settings, /, *, truth: Path, rankings: tuple[Path, ...], **given: Any
+) -> None:
+    """Compare rankings with the TRUTH, query by query.
+
+    All are annotated files. With several rankings, each is also compared with the
+    first, on the queries that both have.
+
+    \b
+    knowtrail eval zelo benchmark truth.jsonl bm25.jsonl embedding.jsonl
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.report import draw_tables
+    from knowtrail.eval.zelo import metrics, pages
+
+    if report := given["report"]:
+        check_output(report, (".html",))
+    if histogram := given["histogram"]:
+        kind = check_output(histogram, (".png", ".svg"))
+    chosen = metrics.RankingSettings(**options_of(metrics.RankingSettings, given))
+    found = metrics.benchmark_files(truth, rankings, settings=chosen)
+    apart = metrics.differences(found, seed=chosen.seed)
+    stores = given["store"]
+    runs = _stored(settings, truth, rankings, found, chosen) if stores else {}
+    if report:
+        page = pages.benchmark_page(truth.name, found, apart, settings=chosen)
+        write_file(report, page)
+    if histogram:
+        write_file(histogram, pages.histogram_picture(truth.name, found, kind))
+    answer = pages.benchmark_json(found, apart, runs)
+    told = partial(draw_tables, pages.benchmark_tables(found, apart))
+    emit(answer, told, as_json=given["as_json"])
+
+
+def _stored(
+    settings: Settings,
+    truth: Path,
+    rankings: Sequence[Path],
+    found: Sequence[Benchmark],
+    chosen: RankingSettings,
+) -> dict[str, str]:
+    """Keep each benchmark as a run; return the ids of the runs by ranking."""
+    from knowtrail.eval.store import store_run
+    from knowtrail.eval.zelo.metrics import as_metrics, as_records, as_run
+
+    ids = {}
+    with open_connection(settings) as connection:
+        for path, one in zip(rankings, found, strict=True):
+            run = as_run(one, truth, path, chosen)
+            replaced = store_run(
+                connection, run, records=as_records(one), metrics=as_metrics(one)
+            )
+            ids[one.name] = run.id
+            kept = " in place of an earlier one" if replaced else ""
+            click.echo(f"Run {run.id} of {one.name} is stored{kept}.", err=True)
+    return ids
+
+
+@zelo.command(context_settings=_SHOWN)
+@click.argument("source", type=_PATH)
+@click.argument("target", type=_PATH)
+@click.option(
+    "--with",
+    "name",
+    metavar="NAME",
+    required=True,
+    help="embedding, bm25, cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
+)
+@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
+@option("json")
+@click.pass_obj
+def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> None:
+    """Score the documents of SOURCE with a reranker, and write them to TARGET.
+
+    Both are JSON Lines, one query a line. A run that was interrupted continues.
+
+    \b
+    knowtrail eval zelo rerank queries.jsonl bm25.jsonl --with bm25
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.retrieval.rerank import load_reranker
+
+    reranker = load_reranker(name, settings=settings)
+    with progress_bars() as progress:
+        count = reranker.annotate_sync(**given, progress=progress)
+    answer = {"reranker": name, "queries": count, "file": str(given["target"])}
+    emit(answer, f"{name} scored {count} queries: {given['target']}.", as_json=as_json)
+
+
+@zelo.command(context_settings=_SHOWN)
+@click.argument("annotated", type=_PATH)
+@click.argument("model", type=_PATH)
+@click.option(
+    "--held-out",
+    "share",
+    type=float,
+    default=0.2,
+    help="Share of the queries that the model is measured on, not trained on.",
+)
+@click.option("--seed", default=0, help="Chooses these queries.")
+@option("json")
+@click.pass_obj
+def train(
+    settings: Settings, /, *, annotated: Path, model: Path, as_json: bool, **given: Any
+) -> None:
+    """Train a reranker on the scores of ANNOTATED, and write it to MODEL.
+
+    It is a small linear model of embedding and BM25 features. What it is worth is told
+    on the queries that are held out.
+
+    \b
+    knowtrail eval zelo train annotated.jsonl reranker.npz
+    knowtrail search "..." --rerank pointwise:reranker.npz
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.report import draw_tables
+    from knowtrail.eval.zelo.pages import training_json, training_table
+    from knowtrail.eval.zelo.training import train as train_model
+    from knowtrail.retrieval.corpora import loaded_embedder
+    from knowtrail.retrieval.rerank.pointwise import write_model
+
+    check_output(model, [".npz"])
+    embedder = loaded_embedder(settings.embedder, settings)
+    with progress_bars() as progress:
+        found = train_model(annotated, embedder, **given, progress=progress)
+    write_model(model, found.model)
+    said = (
+        f"Trained on {len(found.trained)} queries, measured on {len(found.held_out)}: "
+        f"{model}."
+    )
+    emit(
+        {"file": str(model), **training_json(found)},
+        partial(draw_tables, [training_table(found)], above=said),
+        as_json=as_json,
+    )
+
+
+_annotation = click.argument("annotation", type=_PATH)
+_query = click.option(
+    "--query", "query_id", metavar="ID", help="Which query, if several."
+)
+_documents = click.option(
+    "--documents", type=_PATH, help="Queries file, for the order of the documents."
+)
+
+
+@zelo.command()
+@_annotation
+@_query
+@click.option(
+    "--document", "document_id", metavar="ID", help="Its battles, with reasonings."
+)
+@_documents
+@click.option("--report", type=_PATH, help="Write all of it, as one HTML file.")
+@option("json")
+def inspect(
+    *, annotation: Path, query_id: str | None, document_id: str | None, **given: Any
+) -> None:
+    """Show who fought whom in an ANNOTATION, and whether the judges agree.
+
+    ANNOTATION is an annotated file beside its working folder, that folder, or an
+    ai_scores.json. With several queries and none named, they are listed.
+
+    \b
+    knowtrail eval zelo inspect annotated.jsonl --query q1 --document d3
+    """  # noqa: D301 - click reads the backspace
+    from knowtrail.eval.report import draw_tables
+    from knowtrail.eval.zelo import pages
+    from knowtrail.eval.zelo.inspection import inspected
+    from knowtrail.eval.zelo.scored_pairs import one_judged, read_judged
+
+    report, documents, as_json = (given[n] for n in ("report", "documents", "as_json"))
+    if query_id is None and document_id is None and report is None:
+        judged = read_judged(annotation, documents=documents)
+        if len(judged) > 1:
+            found = [inspected(one) for one in judged]
+            told = partial(draw_tables, [pages.queries_table(found)])
+            emit([pages.figures(one) for one in found], told, as_json=as_json)
+            return
+    one = inspected(one_judged(annotation, query_id, documents))
+    if report is not None:
+        check_output(report, (".html",))
+        write_file(report, pages.battles_page(one))
+    if document_id is None:
+        number, tables = None, pages.inspection_tables(one)
+        said = f"{one.judged.query.query}\n\n{pages.summary(one)}"
+    else:
+        number, said = _number(one, document_id), ""
+        tables = [pages.battles_table(one, number)]
+    answer = pages.figures(one) | pages.details(one, number)
+    emit(answer, partial(draw_tables, tables, above=said), as_json=as_json)
+
+
+def _number(one: Inspection, document_id: str) -> int:
+    from knowtrail.eval.zelo.scored_pairs import some_ids
+
+    ids = [document.id for document in one.judged.documents]
+    if document_id in ids:
+        return ids.index(document_id)
+    raise InputError(
+        f"Query {one.judged.query.id!r:.60} has no document {document_id!r:.60}: there "
+        f"are {some_ids(ids)}."
+    )
+
+
+@click.command(context_settings=_SHOWN)
+@_annotation
+@_query
+@_documents
+@click.option(
+    "-o",
+    "--output",
+    type=_PATH,
+    default=Path("knowtrail-battles.html"),
+    help="File to write; its suffix says the kind: .html, .png or .svg.",
+)
+def battles(
+    *, annotation: Path, query_id: str | None, documents: Path | None, output: Path
+) -> None:
+    """Draw the battles of a query in an ANNOTATION, in input and in zELO order.
+
+    ANNOTATION is an annotated file beside its working folder, that folder, or an
+    ai_scores.json. The .html has every battle with its reasonings besides; without the
+    extra view it has all but the picture.
+    """
+    from knowtrail.eval.zelo import pages
+    from knowtrail.eval.zelo.inspection import inspected
+    from knowtrail.eval.zelo.scored_pairs import one_judged
+
+    suffix = check_output(output, (".html", ".png", ".svg"))
+    one = inspected(one_judged(annotation, query_id, documents))
+    is_page = suffix == ".html"
+    drawn = pages.battles_page(one) if is_page else pages.battles_picture(one, suffix)
+    write_file(output, drawn)
+    click.echo(str(output))

@@ -6,11 +6,9 @@ Annotations are stored as scores, and the battles that they come from:
     (:Battle)-[:FOR_QUERY]->(:Query), (:Battle)-[:LEFT | :RIGHT]->(:Chunk)
 
 A Battle is one pair, in one repetition. Its `score` is the mean of its judges', below 0
-where they prefer the left chunk; `judges`, `scores` and `reasonings` are lists of those
-who answered, `votesLeft` and `votesRight` count them, `spread` is how far apart they
-are, `reason` is that of the judge with the clearest score for the side that won. Ids
-come from the content: storing an annotation again changes nothing, and storing a newer
-one takes the place of the older, question by question.
+where they prefer the left chunk; `reason` is that of the judge with the clearest score
+for the side that won. Ids come from the content: storing an annotation again changes
+nothing, and storing a newer one takes the place of the older, question by question.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.report import as_number
 from knowtrail.eval.store import LONGEST_TEXT, sendable
 from knowtrail.eval.zelo.scored_pairs import FITS, ScoredPairs, working_folder
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_lines
@@ -48,10 +46,7 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.zelo.judgements import Judgement
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.models.embedders import Embedder
-    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
@@ -65,11 +60,10 @@ def stored_questions(connection: Connection, corpus: str) -> list[str]:
     """Return the questions that were asked of a corpus, the earliest first."""
     rows = connection.read("eval/zelo_questions", corpus=corpus, limit=_ALL)
     if not rows:
-        msg = (
+        raise InputError(
             f"Corpus {corpus!r} has no questions: ask some with knowtrail traverse, or "
             "give --questions FILE, or --bundled for those of the quick start."
         )
-        raise InputError(msg)
     return [row["question"] for row in rows]
 
 
@@ -105,18 +99,13 @@ def candidates(
     corpus: str,
     algorithms: Sequence[str],
     count: int = 20,
-    embedder: Embedder | None = None,
-    model: LanguageModel | None = None,
     settings: Settings | None = None,
     progress: Progress = silent,
 ) -> Iterator[QueryDocuments]:
-    """Yield questions with the chunks that algorithms find for them, see `search`.
+    """Yield questions, each once, with the chunks that algorithms find, in turns.
 
-    A question that comes twice is taken once. Query ids are those of the graph, and
-    document ids those of the chunks, so that judgements find their way back. Several
-    algorithms, of which each gives `count` chunks, take turns: the best of each, then
-    the second best, each chunk once. Metadata has title, document and, where there is
-    one, address: not the rank, which would sway who judges.
+    Ids are those of the graph, so that judgements find their way back. Metadata does
+    not have the rank, which would sway who judges.
     """
     seen: set[str] = set()
     for question in questions:
@@ -128,11 +117,9 @@ def candidates(
             search(
                 connection,
                 question,
-                embedder=embedder,
                 corpus=corpus,
                 algorithm=algorithm,
                 k=count,
-                model=model,
                 settings=settings,
             ).hits
             for algorithm in algorithms
@@ -153,7 +140,6 @@ def _in_turns(rankings: Sequence[Sequence[Hit]]) -> Iterator[Document]:
 
 
 def _document(chunk: ChunkText) -> Document:
-    """Return a chunk as a candidate."""
     metadata = {"title": chunk.title, "document": chunk.document_id}
     if chunk.url:
         metadata["url"] = chunk.url
@@ -165,12 +151,7 @@ _BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What was stored.
-
-    Attributes:
-        missing: Documents that are no chunks of the corpus; they were passed over, and
-            so were their battles.
-    """
+    """What was stored; `missing` documents are no chunks, and have no battles."""
 
     queries: int
     scores: int
@@ -191,11 +172,6 @@ def store_annotation(
     file fits as long as its corpus holds the same chunks. Each question is stored in
     transactions of bounded size, scores first. Without a working folder, which None
     looks for beside the file, there are scores only.
-
-    Raises:
-        InputError: If a file is no good, or none of the documents is a chunk of the
-            corpus.
-        UnknownCorpusError: If there is no such corpus.
     """
     stored_corpus(connection, corpus)
     if schema_version(connection) < SCHEMA_VERSION:
@@ -232,16 +208,14 @@ def store_annotation(
             for part in batched(rows, _BATCH):
                 connection.write("eval/zelo_battles", rows=part)
     if missing and not scored:
-        msg = (
+        raise InputError(
             f"No document of {annotated} is a chunk of corpus {corpus!r}: annotate "
             "what `knowtrail eval zelo export` wrote from that corpus."
         )
-        raise InputError(msg)
     return Stored(queries=queries, scores=scored, battles=battles, missing=missing)
 
 
 def _known_chunks(connection: Connection, corpus: str, ids: list[str]) -> set[str]:
-    """Return which documents are chunks of the corpus."""
     sent = [i for i in ids if sendable(i) == i]
     rows = connection.read("eval/zelo_chunks", corpus=corpus, ids=sent)
     return {row["id"] for row in rows}
@@ -261,7 +235,6 @@ def _beside(annotated: Path, folder: Path | None) -> ScoredPairs | None:
 def _battles(
     judged: JudgedQuery, known: set[str], corpus: str, query: str
 ) -> list[dict[str, Any]]:
-    """Return the battles of chunks, in which a judge answered."""
     fought: dict[tuple[str, str, int], list[Judgement]] = {}
     for one in judged.judgements:
         if one.score is not None and {one.left_id, one.right_id} <= known:
@@ -290,7 +263,6 @@ def _battles(
 
 
 def _said(said: list[Judgement]) -> dict[str, Any]:
-    """Return what judges said of a battle, as properties."""
     scores = [float(one.score or 0) for one in said]
     mean = sum(scores) / len(scores)
     judges = [sendable(one.judge) for one in said]
@@ -314,7 +286,6 @@ def _scores(
     fitted: Mapping[str, tuple[float, float]],
     rows: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Return the scores of the chunks of a question, best first."""
     fought: Counter[str] = Counter()
     for row in rows:
         fought.update([row["left"], row["right"]])

@@ -7,17 +7,18 @@ probability 1 / (1 + exp(s_j - s_i)), so scores are natural logarithms of odds. 
 have mean 0 for each query: those of two queries cannot be compared.
 
 By default what is maximised is the log-likelihood less `regularisation / 2` times the
-sum of squared scores, a normal prior. It is strictly concave, so there is one best
-answer, reached from zeros in a few of Newton's steps, and it keeps documents that never
-lost finite. `method="published"` follows the published iteration step for step, to
-compare with results of others: it has no regulariser (the half win of each document
-over itself slows it down and no more), so the score of a document that never lost
-depends on when it stops.
+sum of squared scores, a normal prior: there is one best answer, and documents that
+never lost stay finite. `method="published"` follows the published iteration step for
+step, to compare with results of others: it has no regulariser, so the score of a
+document that never lost depends on when it stops.
 
 Only documents that are connected by battles can be compared. Each connected component
-has scores of its own, with mean 0, and `Fit.component` tells which is which; a document
-without a battle has no score (NaN). The published method does as it always did: such
-documents have about 0.
+has scores of its own, with mean 0; a document without a battle has no score (NaN), or
+about 0 by the published method.
+
+Documents are numbered from 0 in the order of their file. A judge's score lies in
+[-1, 1]: below 0 it prefers the left document, above 0 the right one, NaN says that it
+gave no answer.
 """
 
 from __future__ import annotations
@@ -31,15 +32,119 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from knowtrail.eval.zelo.battles import answers, preferences
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from knowtrail.eval.zelo.battles import Battles
+Reading = Literal["votes", "magnitude", "published"]
+"""How a judge's score is read: `votes` takes its sign, 0 being half a vote for each;
+`magnitude` takes (score + 1) / 2; `published` takes its sign, 0 being a vote for the
+left document (what was published scores a failed answer 0, see `battles_of`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Battles:
+    """The m battles of a query of n documents, numbered from 0.
+
+    `score` is m x judges, in [-1, 1], NaN where a judge gave none; judges may be
+    unnamed.
+    """
+
+    n: int
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    score: NDArray[np.float64]
+    judges: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        left: ArrayLike,
+        right: ArrayLike,
+        score: ArrayLike,
+        *,
+        judges: tuple[str, ...] = (),
+    ) -> Battles:
+        """Return battles from anything that numpy takes, checked."""
+        one, two = document_numbers(n, left), document_numbers(n, right)
+        table = np.asarray(score, dtype=np.float64)
+        if table.ndim == 1:
+            table = table.reshape(len(one), -1) if table.size else table[:, None]
+        if not len(one) == len(two) == len(table) or table.ndim != 2:
+            raise InputError(
+                f"There are {len(one)} left documents, {len(two)} right ones and scores"
+                f" of shape {table.shape}: give one row of scores for each pair."
+            )
+        if judges and len(judges) != table.shape[1]:
+            msg = f"There are {len(judges)} judges and {table.shape[1]} columns."
+            raise InputError(msg)
+        bad = np.flatnonzero((np.abs(table) > 1).any(axis=1))
+        if bad.size:
+            row = int(bad[0])
+            msg = f"Battle {row} has scores {table[row].tolist()}: they lie in [-1, 1]."
+            raise InputError(msg)
+        return cls(n=n, left=one, right=two, score=table, judges=judges)
+
+
+def document_numbers(n: int, numbers: ArrayLike) -> NDArray[np.intp]:
+    """Return numbers of documents as an array, checked."""
+    found = np.asarray(numbers)
+    if found.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        msg = f"Documents are given as {found.dtype} of shape {found.shape}: number "
+        raise InputError(msg + "them from 0, in one row.")
+    wrong = found[(found < 0) | (found >= n)]
+    if wrong.size:
+        msg = f"There is no document {int(wrong[0])} of {n}: they are counted from 0."
+        raise InputError(msg)
+    return found.astype(np.intp)
+
+
+def preferences(
+    score: NDArray[np.float64],
+    *,
+    reading: Reading = "votes",
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return the share of each battle that the judges give to the right document.
+
+    Means over the m x judges answers that there are, by their weights; NaN without any.
+    """
+    if reading == "magnitude":
+        share = (score + 1) / 2
+    else:
+        share = (score > 0).astype(np.float64)
+        if reading == "votes":
+            share[score == 0] = 0.5
+        share[np.isnan(score)] = np.nan
+    times = ~np.isnan(score) if weight is None else weight
+    count = times.sum(axis=1)
+    total = np.nansum(share * times, axis=1)
+    mean: NDArray[np.float64] = np.full(len(score), np.nan)
+    np.divide(total, count, out=mean, where=count > 0)
+    return mean
+
+
+def answers(battles: Battles) -> NDArray[np.float64]:
+    """Return what each answer counts, m x judges; 0 where there is none.
+
+    What one judge said of one pair counts 1 in all, however often it was asked and in
+    either order: a judge that says the same again tells nothing new.
+    """
+    given = ~np.isnan(battles.score)
+    low = np.minimum(battles.left, battles.right)
+    high = np.maximum(battles.left, battles.right)
+    _, pair = np.unique(low * battles.n + high, return_inverse=True)
+    times = np.zeros((len(pair), given.shape[1]))
+    np.add.at(times, pair, given)
+    weight: NDArray[np.float64] = given / np.maximum(times[pair], 1)
+    return weight
+
 
 Method = Literal["maximum_likelihood", "published"]
 
@@ -61,13 +166,12 @@ class Fit:
 
     Attributes:
         scores: n scores, higher is better; NaN for documents without a battle.
-        standard_errors: Of the scores, given that those of a component sum to 0; NaN
-            where there is no score, and all NaN by the published method. They hold if
-            judges err independently of each other; where they err together, the true
-            ones are greater, by up to the square root of the number of judges.
+        standard_errors: Of the scores, given that those of a component sum to 0; all
+            NaN by the published method. They hold if judges err independently of each
+            other; where they err together, the true ones are greater, by up to the
+            square root of the number of judges.
         losses: What was minimised; by the published method after each iteration, else
             before the first step and after each.
-        converged: Whether the last step changed as little as it should.
         component: For each document the number of its connected component, counted
             from 0 in the order of their first documents; -1 without a battle.
         degree: In how many battles each document was judged.
@@ -93,54 +197,34 @@ class Fit:
         return self.components <= 1
 
 
-def fit_battles(battles: Battles, **options: Any) -> Fit:
-    """Return the scores of the documents of one query; see `fit_many`."""
-    (fit,) = fit_many([battles], **options)
-    return fit
-
-
-def fit_many(
-    queries: Sequence[Battles],
+def fit_battles(
+    battles: Battles,
     *,
     magnitude: bool = False,
     method: Method = "maximum_likelihood",
     regularisation: float = REGULARISATION,
-) -> list[Fit]:
-    """Return the scores of the documents of many queries.
+) -> Fit:
+    """Return the scores of the documents of one query.
 
     Every answer of a judge counts once: a vote for the document its score points at,
-    half a vote for each where it is 0. Answers of one judge about one pair, in either
-    order, count once together. An answer that is missing counts nowhere.
-
-    Args:
-        queries: Battles of each query.
-        magnitude: Whether a judge's score divides its vote, (1 + score) / 2 for the
-            right document, instead of only naming the winner.
-        method: `published` reads answers as it was published: each battle counts once,
-            also one that comes again, 0 is a vote for the left document, and magnitudes
-            are not looked at.
-        regularisation: Weight of the squared scores against the log-likelihood; the
-            published method has none. With 0, documents that only won or only lost
-            have no finite score.
-
-    Raises:
-        InputError: If there is no finite answer without regularisation.
+    half a vote for each where it is 0; with `magnitude` it divides its vote, (1 +
+    score) / 2 for the right document. Answers of one judge about one pair, in either
+    order, count once together. The published method counts each battle once, 0 as a
+    vote for the left document, and does not look at magnitudes. Without
+    `regularisation`, documents that only won or only lost have no finite score, which
+    is an `InputError`.
     """
     reading: Literal["votes", "magnitude", "published"] = (
         "published" if method == "published" else "magnitude" if magnitude else "votes"
     )
-    given = []
-    for battles in queries:
-        weight = None if reading == "published" else answers(battles)
-        share = preferences(battles.score, reading=reading, weight=weight)
-        times = np.ones(len(share)) if weight is None else weight.sum(axis=1)
-        given.append(_Given(battles.n, battles.left, battles.right, share, times))
-    return _fit_all(given, method, regularisation)
+    weight = None if reading == "published" else answers(battles)
+    share = preferences(battles.score, reading=reading, weight=weight)
+    times = np.ones(len(share)) if weight is None else weight.sum(axis=1)
+    given = _Given(battles.n, battles.left, battles.right, share, times)
+    return _fit(given, method, regularisation)
 
 
 class _Given(NamedTuple):
-    """Battles of one query whose arrays are checked."""
-
     n: int
     left: NDArray[np.intp]
     right: NDArray[np.intp]
@@ -153,25 +237,20 @@ class _Given(NamedTuple):
         return _Given(self.n, *(array[counts] for array in self[1:]))
 
 
-def _fit_all(queries: Sequence[_Given], method: str, ridge: float) -> list[Fit]:
-    """Fit queries whose arrays are checked."""
+def _fit(given: _Given, method: str, ridge: float) -> Fit:
     if method not in {"maximum_likelihood", "published"}:
         msg = f"No method {method!r}: use 'maximum_likelihood' or 'published'."
         raise InputError(msg)
     if not (isfinite(ridge) and ridge >= 0):
         raise InputError(f"The regularisation is {ridge}: it is finite, at least 0.")
     if method == "published":
-        return [_published(given) for given in queries]
-    counted = [given.counted() for given in queries]
-    groups = [_components(given) for given in counted]
+        return _published(given)
+    counted = given.counted()
+    group = _components(counted)
     if ridge == 0:
-        for number, (given, group) in enumerate(zip(counted, groups, strict=True)):
-            _check_finite(number, given, group)
+        _check_finite(counted, group)
     with _one_thread():
-        return [
-            _likeliest(given, group, ridge)
-            for given, group in zip(counted, groups, strict=True)
-        ]
+        return _likeliest(counted, group, ridge)
 
 
 def _likeliest(given: _Given, group: NDArray[np.intp], ridge: float) -> Fit:
@@ -236,13 +315,11 @@ def _likeliest(given: _Given, group: NDArray[np.intp], ridge: float) -> Fit:
 def _fixed(
     group: NDArray[np.intp], ridge: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the part of the matrix that no score changes, and sizes of components.
-
-    To the ridge is added, for each component, a matrix that is 1 / size between its
-    documents. It acts only along "all scores of the component move together", to which
-    the likelihood is blind, and so makes the matrix regular without touching the
-    answer, whose components have mean 0.
-    """
+    """Return the part of the matrix that no score changes, and sizes of components."""
+    # To the ridge is added, for each component, a matrix that is 1 / size between its
+    # documents. It acts only along "all scores of the component move together", to
+    # which the likelihood is blind, and so makes the matrix regular without touching
+    # the answer, whose components have mean 0.
     judged = group >= 0
     size = np.where(judged, np.bincount(group + 1, minlength=1)[group + 1], 1)
     together = (group[:, None] == group) & judged
@@ -255,19 +332,15 @@ _ALONE = threading.Lock()
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Keep linear algebra on one thread; callers wait for each other.
-
-    The matrices are small: on a busy machine, spreading each over threads takes five
-    times as long. The limit is the process's: without waiting, one caller's would
-    become the state that another one restores.
-    """
+    # The matrices are small: on a busy machine, spreading each over threads takes five
+    # times as long. The limit is the process's: without waiting, one caller's would
+    # become the state that another one restores.
     with _ALONE, _pools().limit(limits=1, user_api="blas"):
         yield
 
 
 @cache
 def _pools() -> Any:
-    """Return what sets the threads of the libraries, once they are loaded."""
     import scipy.linalg.lapack  # noqa: F401 - what is to be limited
     from threadpoolctl import (  # type: ignore[import-untyped,unused-ignore]
         ThreadpoolController,
@@ -294,13 +367,11 @@ def _components(given: _Given) -> NDArray[np.intp]:
 
 
 def _degree(given: _Given) -> NDArray[np.intp]:
-    """Return in how many battles each document is."""
     both = np.concatenate([given.left, given.right])
     return np.bincount(both, minlength=given.n).astype(np.intp)
 
 
 def _published(given: _Given) -> Fit:
-    """Fit by the published iteration: it stops when the loss hardly changes."""
     from scipy.special import expit
 
     n = given.n
@@ -342,12 +413,10 @@ def win_matrix(
     return wins
 
 
-def _check_finite(number: int, given: _Given, group: NDArray[np.intp]) -> None:
-    """Refuse battles whose likelihood grows for ever without regularisation.
-
-    Ford's condition (American Mathematical Monthly 64, 1957): there is a finite answer
-    where each document has a way of wins to each other one of its component.
-    """
+def _check_finite(given: _Given, group: NDArray[np.intp]) -> None:
+    """Refuse battles whose likelihood grows for ever without regularisation."""
+    # Ford's condition (American Mathematical Monthly 64, 1957): there is a finite
+    # answer where each document has a way of wins to each other one of its component.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -360,9 +429,8 @@ def _check_finite(number: int, given: _Given, group: NDArray[np.intp]) -> None:
     _, strong = connected_components(ways, directed=True, connection="strong")
     judged = group >= 0
     if len(np.unique(strong[judged])) > int(group.max()) + 1:
-        msg = (
-            f"Query {number} has documents that only won or only lost against others: "
-            "without regularisation they have no finite score. Give one, such as "
+        raise InputError(
+            "There are documents that only won or only lost against others: without "
+            "regularisation they have no finite score. Give one, such as "
             f"{REGULARISATION}."
         )
-        raise InputError(msg)

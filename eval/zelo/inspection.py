@@ -1,57 +1,178 @@
-"""One judged query looked at closely: who fought whom, and how sure it all is."""
+"""Judged queries looked at closely: who fought whom, and how consistent judges are.
+
+A *triad* is three documents whose three pairs all have a winner. It is transitive
+where one of them beats both others and one loses to both; a judge that answers by an
+order of its own has only such ones, one that throws a coin three in four. For sparse
+pairs there are few triads, and their number stands beside the share.
+
+Kendall's W compares the rankings of the judges, each fitted to its own answers alone:
+1 is one order, 0 none in common. Krippendorff's alpha compares their answers, battle by
+battle. Both pass over what a judge did not answer.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.eval.zelo.consistency import agreement, judge_figures, kendall_w, triads
-from knowtrail.eval.zelo.fit import fit_battles
+from knowtrail.eval.fields.coefficients import krippendorff_alpha
+from knowtrail.eval.zelo.fit import Battles, Fit, fit_battles, preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from knowtrail.eval.zelo.battles import Battles
-    from knowtrail.eval.zelo.consistency import (
-        Agreement,
-        JudgeFigures,
-        Triads,
-    )
-    from knowtrail.eval.zelo.fit import Fit
+    from knowtrail.eval.zelo.judgements import Judgement
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.retrieval.rerank.datasets import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What one judge said of a battle.
+class Triads:
+    """Triads of documents."""
 
-    Attributes:
-        score: From -1, for the other document, to 1, for this one; None if it failed.
-        reasoning: Why, or why it failed.
+    count: int
+    transitive: int
+
+    @property
+    def share(self) -> float:
+        """Return the share that is transitive; NaN without triads."""
+        return self.transitive / self.count if self.count else nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How judges agree: by columns, battles both decided and share of the same side."""
+
+    pairs: dict[tuple[int, int], tuple[int, float]]
+    alpha: float | None
+    unanimous: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeFigures:
+    """What one judge did; `left` is the share of decided answers for the left one."""
+
+    name: str
+    answered: int
+    missing: int
+    ties: int
+    left: float
+    triads: Triads
+
+
+def triads(battles: Battles) -> Triads:
+    """Count the triads of battles; a pair's winner has most of all its answers."""
+    share = preferences(battles.score)
+    judged = ~np.isnan(share)
+    lead = np.zeros((battles.n, battles.n))
+    np.add.at(lead, (battles.right[judged], battles.left[judged]), share[judged] - 0.5)
+    lead -= lead.T.copy()
+    beats = (lead > 1e-12).astype(np.float64)
+    decided = beats + beats.T
+    count = round(float(((decided @ decided) * decided).sum()) / 6)
+    cyclic = round(float(((beats @ beats) * beats.T).sum()) / 3)
+    return Triads(count=count, transitive=count - cyclic)
+
+
+def kendall_w(battles: Battles) -> float:
+    """Return the concordance of the rankings that each judge alone would give, 0 to 1.
+
+    It is over the documents that every judge has judged, of the largest connected
+    component where there are several; NaN where there is nothing to rank.
     """
+    fits = [fit_battles(_only(battles, n)) for n in range(battles.score.shape[1])]
+    if not fits:
+        return nan
+    groups = np.array([fit.component for fit in fits]).T
+    together = groups[(groups >= 0).all(axis=1)]
+    if not len(together):
+        return nan
+    kinds, sizes = np.unique(together, axis=0, return_counts=True)
+    common = (groups == kinds[sizes.argmax()]).all(axis=1)
+    return rankings_concordance(np.array([fit.scores[common] for fit in fits]))
 
-    judge: str
-    score: float | None
-    reasoning: str
-    first: bool
+
+def rankings_concordance(scores: NDArray[np.float64]) -> float:
+    """Return Kendall's W of judges x items scores, with his correction for ties.
+
+    Source: Kendall and Babington Smith, Annals of Mathematical Statistics 10 (1939).
+    """
+    from scipy.stats import rankdata
+
+    judges, items = scores.shape
+    if judges < 2 or items < 2:
+        return nan
+    # Scores come from an iteration: what differs by less than its last step is equal.
+    ranks = rankdata(np.round(scores, 6), axis=1)
+    squares = float(((ranks.sum(axis=0) - judges * (items + 1) / 2) ** 2).sum())
+    counts = [np.unique(row, return_counts=True)[1] for row in ranks]
+    tied = float(sum((count**3 - count).sum() for count in counts))
+    most = judges**2 * (items**3 - items) - judges * tied
+    return 12 * squares / most if most > 0 else nan
+
+
+def agreement(battles: Battles) -> Agreement:
+    """Return how the judges agree, battle by battle."""
+    side = np.sign(battles.score)
+    decided = ~np.isnan(side) & (side != 0)
+    pairs = {}
+    for one, two in combinations(range(side.shape[1]), 2):
+        both = decided[:, one] & decided[:, two]
+        same = side[both, one] == side[both, two]
+        pairs[one, two] = len(same), float(same.mean()) if len(same) else nan
+    several = decided.sum(axis=1) >= 2
+    right = ((side == 1) & decided).sum(axis=1)[several]
+    left = ((side == -1) & decided).sum(axis=1)[several]
+    alpha = krippendorff_alpha(
+        [
+            [None if np.isnan(value) else float(value) for value in row]
+            for row in battles.score
+        ],
+        level="interval",
+    )
+    unanimous = float(((right == 0) | (left == 0)).mean()) if len(right) else np.nan
+    return Agreement(pairs=pairs, alpha=alpha, unanimous=float(unanimous))
+
+
+def judge_figures(battles: Battles) -> list[JudgeFigures]:
+    """Return the figures of each judge, in the order of the columns."""
+    found = []
+    for column in range(battles.score.shape[1]):
+        score = battles.score[:, column]
+        decided = score[~np.isnan(score) & (score != 0)]
+        found.append(
+            JudgeFigures(
+                name=battles.judges[column] if battles.judges else str(column),
+                answered=int((~np.isnan(score)).sum()),
+                missing=int(np.isnan(score).sum()),
+                ties=int((score == 0).sum()),
+                left=float((decided < 0).mean()) if len(decided) else nan,
+                triads=triads(_only(battles, column)),
+            )
+        )
+    return found
+
+
+def _only(battles: Battles, column: int) -> Battles:
+    return Battles(
+        n=battles.n,
+        left=battles.left,
+        right=battles.right,
+        score=battles.score[:, column : column + 1],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fought:
-    """The battle of two documents as one of them sees it.
-
-    Attributes:
-        share: What this document got of the votes, from 0 to 1; NaN without answers.
-        said: What each judge said; each time, where the pair came again.
-    """
+    """The battle of two documents as one of them sees it; its share may be NaN."""
 
     other: int
     share: float
-    said: tuple[Said, ...]
+    said: tuple[Judgement, ...]
 
     @property
     def verdict(self) -> str:
@@ -65,14 +186,7 @@ class Fought:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inspection:
-    """A judged query with its figures.
-
-    Attributes:
-        scores: Score of each document, NaN for one without.
-        triads: Triads by the majority of the judges.
-        first: For each judge the share of its decided answers that prefer the document
-            it was shown first; NaN if there is none.
-    """
+    """A judged query; `first` is the share of answers for what each judge saw first."""
 
     judged: JudgedQuery
     battles: Battles
@@ -98,19 +212,16 @@ class Inspection:
         """Return the battles of a document, the best opponents first."""
         own = self.judged.documents[number].id
         place = {one.id: at for at, one in enumerate(self.judged.documents)}
-        found: dict[str, list[Said]] = {}
+        found: dict[str, list[Judgement]] = {}
         for one in self.judged.judgements:
             if own not in {one.left_id, one.right_id} or one.left_id == one.right_id:
                 continue
             sign = 1 if own == one.right_id else -1
             other = one.left_id if own == one.right_id else one.right_id
+            score = None if one.score is None else sign * one.score + 0.0
+            reasoning = one.reasoning if one.error is None else one.error
             found.setdefault(other, []).append(
-                Said(
-                    judge=one.judge,
-                    score=None if one.score is None else sign * one.score + 0.0,
-                    reasoning=one.reasoning if one.error is None else one.error,
-                    first=(own == one.left_id) != one.swapped,
-                )
+                replace(one, score=score, reasoning=reasoning)
             )
         rank = {at: n for n, at in enumerate(self.order())}
         battles = [
@@ -135,8 +246,7 @@ class Inspection:
         return mean
 
 
-def _share(said: list[Said]) -> float:
-    """Return what a document got of the votes."""
+def _share(said: list[Judgement]) -> float:
     votes = [(np.sign(one.score) + 1) / 2 for one in said if one.score is not None]
     return float(np.mean(votes)) if votes else nan
 

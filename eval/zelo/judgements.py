@@ -1,43 +1,45 @@
-"""What is judged and what a judge says of it.
+"""What is judged, what a judge says of it, and the file in which that is kept.
 
 A score lies in [-1, 1]: below 0 the left document (A) answers the query better, above
 0 the right one (B). A judge is shown left and right in a random order, drawn for each
-judgement and judge from its content, so that nothing else changes the draw; what it
-says is turned back at once, and its reasoning, which speaks of the order it saw, then
-begins with `(SWAPPED)`. A judgement that failed has no score.
+judgement and judge from its content; what it says is turned back at once, and its
+reasoning, which speaks of the order it saw, then begins with `(SWAPPED)`.
+
+A working folder has one append-only file with one judgement a line: what it holds is
+not asked for again. Judgements are known by what was judged, by whom and from which
+texts, so a file may hold those of several runs, and changed texts are judged anew.
 """
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from knowtrail.eval.zelo.battles import Battles
+from knowtrail.eval.zelo.fit import Battles
+from knowtrail.graph.files.journal import LineJournal
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from knowtrail.eval.zelo.pairs import Pair, PairSettings
     from knowtrail.retrieval.rerank.datasets import Document, Query
 
 SWAPPED = "(SWAPPED)\n"
 """What the reasoning begins with where the judge saw the documents the other way."""
-
-_COIN = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matchup:
     """Two documents of a query in the order in which they are shown.
 
-    Attributes:
-        left: The first document, A.
-        right: The second, B.
-        repetition: How often the query had this pair, in this order, before.
-        candidates: All documents of the query that are judged.
+    `repetition` is how often the query had the pair before, in this order; `candidates`
+    are all its documents that are judged.
     """
 
     query: Query
@@ -53,14 +55,7 @@ class Matchup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a judge said of documents in the order in which it saw them.
-
-    Attributes:
-        score: From -1, the first is better, to 1; None where it failed.
-        came: Whether the judge answered at all; an answer may be of no use.
-        prompt_tokens: Tokens sent, of all attempts.
-        shortened: Whether a document was shortened to fit.
-    """
+    """What a judge said: -1, the first is better, to 1; None is a failure."""
 
     score: float | None = None
     reasoning: str = ""
@@ -86,8 +81,8 @@ class Price:
 class Judge(Protocol):
     """Says which of two documents answers a query better.
 
-    One that may only be asked so fast has its limits as `pace`, an
-    `knowtrail.eval.zelo.chat_judges. Pace`; an estimate looks at them.
+    One that may only be asked so fast has its limits as `pace`, a
+    `knowtrail.eval.zelo.judges.Pace`; an estimate looks at them.
 
     Attributes:
         name: What results call it; different in an ensemble.
@@ -119,15 +114,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement(Answer):
-    """One judge on one pair, turned back to the order of the pair.
-
-    The score is below 0 for the left document, A; the reasoning begins with `(SWAPPED)`
-    where the judge saw the other order.
-
-    Attributes:
-        repetition: How often the query had the pair before.
-        cost: What it cost in USD, as far as the price is known.
-    """
+    """One judge on one pair, turned back to the order of the pair; costs are in USD."""
 
     query_id: str
     left_id: str
@@ -139,10 +126,7 @@ class Judgement(Answer):
 
 
 def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
-    """Return whether a judge is shown the pair the other way round.
-
-    It is as likely as not, for each pair and judge by itself.
-    """
+    """Return whether a judge is shown the pair the other way round: one time in two."""
     key = content_key(
         "zelo-swap",
         seed,
@@ -152,20 +136,25 @@ def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
         matchup.repetition,
         judge,
     )
-    return bool(int(key, 16) % _COIN)
+    return bool(int(key, 16) % 2)
+
+
+def usable_score(score: object) -> tuple[float | None, str | None]:
+    """Return a score, or why it is none: one is a number in [-1, 1]."""
+    is_number = isinstance(score, int | float) and not isinstance(score, bool)
+    if is_number and -1 <= score <= 1:  # type: ignore[operator]
+        return float(score), None  # type: ignore[arg-type]
+    return None, f"The score {score!r:.40} is no number in [-1, 1]."
 
 
 def judgement_of(
     matchup: Matchup, judge: Judge, answer: Answer, *, swapped: bool
 ) -> Judgement:
-    """Return an answer as a judgement on the pair.
-
-    A score that is no number in [-1, 1] is a failure: it is not taken for another.
-    """
+    """Return an answer as a judgement on the pair; one out of range is a failure."""
     score, error = answer.score, answer.error
-    if score is not None and not (math.isfinite(score) and -1 <= score <= 1):
-        score, error = None, f"The score {score!r} is not in [-1, 1]."
-    if score is None and error is None:
+    if score is not None:
+        score, error = usable_score(score)
+    elif error is None:
         error = "The judge gave no score."
     if swapped and score is not None:
         score = 0.0 - score
@@ -211,3 +200,129 @@ def battles_of(
         np.array([rows[p] for p in pairs], dtype=np.float64).reshape(-1, len(judges)),
         judges=tuple(judges),
     )
+
+
+JOURNAL = "judgements.jsonl"
+SYNC_SECONDS = 1.0
+
+_FIELDS = tuple(field.name for field in fields(Judgement))
+
+
+def judgement_key(matchup: Matchup, judge: Judge) -> str:
+    """Return what a judgement is known by."""
+    left, right = matchup.left, matchup.right
+    return content_key(
+        "zelo-judgement",
+        judge.name,
+        judge.fingerprint,
+        matchup.query.id,
+        matchup.query.query,
+        *(left.id, left.content, _canonical(left.metadata)),
+        *(right.id, right.content, _canonical(right.metadata)),
+        matchup.repetition,
+    )
+
+
+def _canonical(metadata: dict[str, Any]) -> str:
+    return json.dumps(metadata, sort_keys=True, default=str)
+
+
+class Journal(LineJournal):
+    """The judgements of a working folder; 200 bytes each are in memory."""
+
+    def __init__(self, folder: Path, *, to_read: bool = False) -> None:
+        super().__init__(folder / JOURNAL, to_read=to_read, sync_seconds=SYNC_SECONDS)
+        self.folder = folder
+        self.spent = 0.0
+        self._places: dict[str, int] = {}
+        self._failed: dict[str, bool] = {}
+        self._rounds: dict[str, list[list[tuple[int, int]]]] = {}
+        self.read(self._take)
+
+    def get(self, key: str) -> Judgement | None:
+        """Return a judgement, None where there is none."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        return _judgement(self.row_at(place))
+
+    def settled(self, key: str, *, retry_failed: bool = False) -> bool:
+        """Return whether a judgement need not be asked for: it came, and was of use."""
+        if key not in self._places:
+            return False
+        came = self._failed.get(key)
+        return came is None or (came and not retry_failed)
+
+    def add(self, key: str, judgement: Judgement) -> None:
+        """Append a judgement."""
+        self._note(key, self.append({"key": key, **asdict(judgement)}), judgement)
+
+    def _note(self, key: str, place: int, judgement: Judgement) -> None:
+        self._places[key] = place
+        self.spent += judgement.cost
+        self._failed.pop(key, None)
+        if judgement.score is None:
+            self._failed[key] = judgement.came
+
+    def rounds(self, plan: str) -> list[list[tuple[int, int]]]:
+        """Return the rounds of pairs that were chosen for a query before."""
+        return self._rounds.get(plan, [])
+
+    def add_round(self, plan: str, pairs: Iterable[tuple[int, int]]) -> None:
+        """Append a round of pairs, as later answers would choose another."""
+        chosen = list(pairs)
+        self.append({"plan": plan, "pairs": chosen})
+        self._rounds.setdefault(plan, []).append(chosen)
+
+    def _take(self, place: int, row: Any) -> None:
+        if "plan" in row:
+            pairs = [(int(i), int(j)) for i, j in row["pairs"]]
+            self._rounds.setdefault(row["plan"], []).append(pairs)
+        else:
+            self._note(row["key"], place, _judgement(row))
+
+
+def _judgement(row: dict[str, Any]) -> Judgement:
+    return Judgement(**{name: row[name] for name in row if name in _FIELDS})
+
+
+def matchups(
+    query: Query, documents: Sequence[Document], pairs: Iterable[Pair]
+) -> Iterator[Matchup]:
+    """Yield the pairs of a query with their texts, counting those that come again."""
+    seen: dict[Pair, int] = {}
+    candidates = tuple(documents)
+    for pair in pairs:
+        seen[pair] = seen.get(pair, -1) + 1
+        yield Matchup(
+            query=query,
+            left=documents[pair[0]],
+            right=documents[pair[1]],
+            repetition=seen[pair],
+            candidates=candidates,
+        )
+
+
+def plan_key(
+    settings: PairSettings,
+    query: Query,
+    documents: Sequence[Document],
+    judges: Sequence[Judge],
+) -> str:
+    """Return what the pairs of adaptive rounds depend on, answers apart."""
+    return content_key(
+        "zelo-plan",
+        settings.seed,
+        query.id,
+        query.query,
+        *(text for d in documents for text in (d.id, d.content)),
+        *(text for judge in judges for text in (judge.name, judge.fingerprint)),
+    )
+
+
+def known_judgements(
+    journal: Journal, matchup: Matchup, judges: Sequence[Judge]
+) -> list[Judgement]:
+    """Return what is known about a pair, in the order of the judges."""
+    found = (journal.get(judgement_key(matchup, judge)) for judge in judges)
+    return [one for one in found if one is not None]

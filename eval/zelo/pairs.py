@@ -1,19 +1,15 @@
 """Which documents of a query are judged against each other.
 
 - `cycles`: the documents are put in a random circle and each is judged against the
-  next, `cycle_num` times. A circle of n has n pairs, each document stands on the left
-  in one and on the right in another, and all are connected. Where a later circle has
-  a pair again, in either order, a new one of documents with few pairs takes its place;
-  where there are no more new ones, all are taken, which is `dense`. With
-  `cycles="published"` circles are drawn without looking at each other, and a pair that
-  comes again is judged again.
+  next, `cycle_num` times, so that all are connected. Where a later circle has a pair
+  again, in either order, a new one of documents with few pairs takes its place; where
+  there are no more new ones, all are taken, which is `dense`. With `cycles="published"`
+  circles are drawn without looking at each other, and a pair that comes again is judged
+  again.
 - `dense`: every two documents once, n (n - 1) / 2 pairs.
 - `adaptive`: one circle, then as many further pairs as `cycles` has, in rounds of n;
   each round takes the new pairs that reduce the uncertainty of the scores most, given
   what was answered (`most_informative`).
-
-No document is judged against itself. One document alone needs no pairs, nor does none;
-two have one, and by `published` both orders in each circle.
 
 A circle is drawn from seed, query id, document ids and its number alone: it does not
 depend on the order of queries or documents or on what else runs, and asking for more
@@ -49,13 +45,9 @@ LARGEST_DENSE = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairSettings:
-    """How pairs are chosen.
+    """How pairs are chosen; `adaptive` chooses as many as `cycle_num` circles have.
 
-    Attributes:
-        cycle_num: How many circles; `adaptive` chooses as many pairs.
-        document_threshold: Take the first so many documents of a query, in the order
-            of the file; None takes all.
-        cycles: Whether circles of mode `cycles` look at each other, see the module.
+    The first `document_threshold` documents of a query are taken; None takes all.
     """
 
     mode: PairMode = "cycles"
@@ -65,11 +57,6 @@ class PairSettings:
     cycles: Cycles = "distinct"
 
     def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            InputError: If one is no good.
-        """
         if self.mode not in get_args(PairMode):
             msg = f"No mode of pairs {self.mode!r}: use {', '.join(get_args(PairMode))}"
             raise InputError(msg + ".")
@@ -81,31 +68,20 @@ class PairSettings:
             if value is None and name == "document_threshold":
                 continue
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                msg = f"{name} is {value!r}: give a whole number from 1."
-                raise InputError(msg)
+                raise InputError(f"{name} is {value!r}: give a whole number from 1.")
 
     def considered(self, documents: Sequence[Document]) -> tuple[Document, ...]:
-        """Return the documents of a query that are judged.
-
-        Raises:
-            InputError: If there are too many for the mode.
-        """
+        """Return the documents of a query that are judged."""
         taken = tuple(documents[: self.document_threshold])
         if self.mode != "cycles" and len(taken) > LARGEST_DENSE:
-            msg = (
+            raise InputError(
                 f"{len(taken)} documents are too many for pairs by mode {self.mode!r}: "
                 f"set a document threshold of at most {LARGEST_DENSE}."
             )
-            raise InputError(msg)
         return taken
 
     def begin(self, query_id: str, ids: Sequence[str]) -> list[Pair]:
-        """Return the pairs that are judged first: all of them, but for `adaptive`.
-
-        Args:
-            query_id: Id of the query.
-            ids: Ids of the documents that are judged.
-        """
+        """Return the pairs that are judged first: all of them, but for `adaptive`."""
         if self.mode == "dense":
             return dense_pairs(len(ids))
         count = 1 if self.mode == "adaptive" else self.cycle_num
@@ -124,7 +100,6 @@ class PairSettings:
 
     @property
     def _again(self) -> bool:
-        """Return whether a pair may come again while others never came."""
         return self.mode == "cycles" and self.cycles == "published"
 
 
@@ -152,7 +127,6 @@ def cycle_pairs(
 
 
 def _new(drawn: Sequence[Pair], pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs of a circle, new ones in place of those that came before."""
     n = len(drawn)
     met = {frozenset(pair) for pair in pairs}
     found: list[Pair] = []
@@ -193,44 +167,40 @@ def most_informative(
     count: int,
     judges: int = 1,
     ridge: float = 0.1,
-    again: bool = False,
 ) -> list[Pair]:
     """Return the next pairs to be judged: those that reduce uncertainty most.
 
     The answer of one judge about i and j carries the information p (1 - p) about the
     difference of their scores, p being the chance that j wins by the current scores.
     The covariance of the scores is the inverse of all information so far; what a new
-    pair takes from the sum of its variances (the squared standard errors) follows by
-    the formula of Sherman and Morrison. Pairs are taken one after the other, each
-    counted as judged before the next is chosen, so that a round does not ask the same
-    thing over and over; a pair that was judged comes again only when all were, or where
-    it may come `again`. This is the sequential A-optimal design of V. V. Fedorov
-    (Theory of Optimal Experiments, 1972), for paired comparisons as in Glickman and
-    Jensen (Adaptive paired comparison design, J. Stat. Plan. Inference 127, 2005), who
-    use another measure of information. Ties go to documents with lower numbers; the
-    document that stood on the left less often stands there.
-
-    Args:
-        scores: Current scores of n documents; NaN, for one without a battle, is 0.
-        pairs: The pairs so far.
-        answers: How many judges answered each.
-        count: How many pairs to return.
-        judges: How many answers a new pair will have.
-        ridge: Precision of the prior of the scores, as in the fit.
-        again: Whether a pair may come again while others were never judged.
+    pair takes from the sum of its variances follows by the formula of Sherman and
+    Morrison. Pairs are taken one after the other, each counted as judged before the
+    next is chosen; a pair that was judged comes again only when all were. This is the
+    sequential A-optimal design of V. V. Fedorov (Theory of Optimal Experiments, 1972),
+    for paired comparisons as in Glickman and Jensen (Adaptive paired comparison design,
+    J. Stat. Plan. Inference 127, 2005), who use another measure of information. Ties go
+    to documents with lower numbers; the document that stood on the left less often
+    stands there. A score
+    of NaN is 0; `answers` are how many judges answered each pair so far, `judges` how
+    many will answer a new one, `ridge` is the precision of the prior of the scores.
     """
     n = len(scores)
     if n < 2:
         return []
     known = np.nan_to_num(scores, nan=0.0)
-    information = _information(known)
-    spread = _covariance(information, pairs, answers, ridge)
-    lefts = np.bincount([i for i, _ in pairs], minlength=n)
+    half = np.clip(np.subtract.outer(known, known) / 2, -300, 300)
+    information = 0.25 / np.cosh(half) ** 2  # p (1 - p) of one answer
+    left, right = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    told = np.asarray(answers) * information[left, right]
+    precision = np.eye(n) * ridge
+    for row, column, sign in ((left, left, 1), (right, right, 1), (left, right, -1)):
+        np.add.at(precision, (row, column), sign * told)
+    np.add.at(precision, (right, left), -told)
+    lefts = np.bincount(left, minlength=n)
     met = np.zeros((n, n), dtype=bool)
-    if not again:
-        for i, j in pairs:
-            met[min(i, j), max(i, j)] = True
+    met[np.minimum(left, right), np.maximum(left, right)] = True
     chosen: list[Pair] = []
+    spread = np.asarray(np.linalg.inv(precision), dtype=np.float64)
     for i, j in _greedy(spread, judges * information, met, count):
         pair = (j, i) if lefts[i] > lefts[j] else (i, j)
         lefts[pair[0]] += 1
@@ -244,20 +214,18 @@ def _greedy(
     met: NDArray[np.bool_],
     count: int,
 ) -> Iterator[Pair]:
-    """Yield pairs, each of which takes most from the sum of the variances."""
     one, two = np.triu_indices(len(spread), 1)
     weight = weights[one, two]
-    counting = bool(met.any())
     squared = spread @ spread  # kept up to date, as a product a pair takes n times more
     for _ in range(count):
         between = _between(spread, one, two)
         gain = weight * _between(squared, one, two) / (1 + weight * between)
         old = met[one, two]
-        if counting and not old.all():
+        if not old.all():
             gain[old] = -1.0
         best = int(np.argmax(np.round(gain, 12)))
         i, j = int(one[best]), int(two[best])
-        met[i, j] = counting
+        met[i, j] = True
         step = spread[:, i] - spread[:, j]
         share = weight[best] / (1 + weight[best] * between[best])
         side = np.outer(share * (spread @ step), step)
@@ -265,30 +233,6 @@ def _greedy(
         squared -= side + side.T - share * (step @ step) * less
         spread -= less
         yield i, j
-
-
-def _information(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return p (1 - p) of one answer for every two documents, n x n."""
-    half = np.clip((scores[:, None] - scores[None, :]) / 2, -300, 300)
-    return np.asarray(0.25 / np.cosh(half) ** 2, dtype=np.float64)
-
-
-def _covariance(
-    information: NDArray[np.float64],
-    pairs: Sequence[Pair],
-    answers: Sequence[float],
-    ridge: float,
-) -> NDArray[np.float64]:
-    """Return the covariance of the scores after the pairs so far, n x n."""
-    n = len(information)
-    precision = np.eye(n) * ridge
-    for (i, j), times in zip(pairs, answers, strict=True):
-        each = times * information[i, j]
-        precision[i, i] += each
-        precision[j, j] += each
-        precision[i, j] -= each
-        precision[j, i] -= each
-    return np.asarray(np.linalg.inv(precision), dtype=np.float64)
 
 
 def _between(

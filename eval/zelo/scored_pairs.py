@@ -5,30 +5,187 @@ id, joined by hyphens; not unique, as a pair can come again), query_id, query, a
 document_a and document_b with document_id, metadata and content. `ai_scores.json` is
 `{"scored_pairs": [...]}`, each with `pair` and, for each judge, `NAME_score` with
 `thought` and `score`; where a judge failed its score is null, `error` says why, and a
-judge that was not asked is missing.
+judge that was not asked is missing. Read back, a score that is no number in [-1, 1] is
+a failed judgement.
 
-Read back, a score that is no number in [-1, 1] is a failed judgement.
+`fits.jsonl` has the scores of each query's documents: null for one that no judge
+answered about, which the annotated file leaves out, and 0 for one that is alone.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TextIO
 
-from knowtrail.eval.zelo.judgements import SWAPPED, Judgement, battles_of
+from knowtrail.eval.zelo.fit import REGULARISATION, Battles, Fit, Method, fit_battles
+from knowtrail.eval.zelo.judgements import (
+    SWAPPED,
+    Journal,
+    Judge,
+    Judgement,
+    Matchup,
+    battles_of,
+    known_judgements,
+    matchups,
+    plan_key,
+    usable_score,
+)
 from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
-from knowtrail.graph.files import read_json, read_json_lines
-from knowtrail.retrieval.rerank.datasets import Document, Query, read_queries
+from knowtrail.graph.files import read_json, read_json_lines, whole_file
+from knowtrail.retrieval.rerank.datasets import (
+    AnnotatedDocument,
+    AnnotatedQueryDocuments,
+    Document,
+    Query,
+    QueryDocuments,
+    read_queries,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-    from typing import TextIO
 
-    from knowtrail.eval.zelo.battles import Battles
-    from knowtrail.eval.zelo.judgements import Matchup
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
+    from knowtrail.eval.zelo.pairs import PairSettings
+
+
+PAIRS = "pairs.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings:
+    """How scores are found; see `knowtrail.eval.zelo.fit.fit_battles`."""
+
+    method: Method = "maximum_likelihood"
+    magnitude: bool = False
+    regularisation: float = REGULARISATION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredQuery:
+    """A query with what its judgements come to, for its first `judged` documents."""
+
+    query: Query
+    documents: tuple[Document, ...]
+    judged: int
+    pairs: tuple[Matchup, ...]
+    judgements: tuple[tuple[Judgement, ...], ...]
+    fit: Fit
+
+    def score(self, number: int) -> float | None:
+        """Return the score of a document, None where it was not judged."""
+        if number >= self.judged:
+            return None
+        if self.judged == 1:
+            return 0.0
+        score = float(self.fit.scores[number])
+        judged = self.fit.degree[number] > 0 and math.isfinite(score)
+        return score if judged else None
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """Return the ids of documents without a score."""
+        return tuple(
+            document.id
+            for number, document in enumerate(self.documents)
+            if self.score(number) is None
+        )
+
+    def annotated(self) -> AnnotatedQueryDocuments:
+        """Return the query with the documents that have a score."""
+        scored = ((self.score(n), one) for n, one in enumerate(self.documents))
+        documents = tuple(
+            AnnotatedDocument(
+                id=one.id, content=one.content, metadata=one.metadata, score=score
+            )
+            for score, one in scored
+            if score is not None
+        )
+        return AnnotatedQueryDocuments(query=self.query, documents=documents)
+
+    def row(self) -> dict[str, Any]:
+        """Return the line of `fits.jsonl`."""
+        return {
+            "query": {"id": self.query.id, "query": self.query.query},
+            "method": self.fit.method,
+            "components": self.fit.components,
+            "converged": self.fit.converged,
+            "documents": [
+                self._document(number, document)
+                for number, document in enumerate(self.documents)
+            ],
+        }
+
+    def _document(self, number: int, document: Document) -> dict[str, Any]:
+        score = self.score(number)
+        judged = number < self.judged and self.fit.degree[number] > 0
+        error = float(self.fit.standard_errors[number]) if judged else math.nan
+        return {
+            "id": document.id,
+            "score": score,
+            "standard_error": error if math.isfinite(error) else None,
+            "battles": int(self.fit.degree[number]) if number < self.judged else 0,
+            "component": int(self.fit.component[number]) if judged else None,
+        }
+
+
+def pairs_of(
+    journal: Journal | None,
+    settings: PairSettings,
+    judges: Sequence[Judge],
+    query: Query,
+    documents: Sequence[Document],
+) -> Iterator[Matchup]:
+    """Yield the pairs of a query, with the adaptive rounds that were chosen so far."""
+    pairs = settings.begin(query.id, [document.id for document in documents])
+    if journal is not None and settings.mode == "adaptive" and len(documents) > 1:
+        plan = plan_key(settings, query, documents, judges)
+        for chosen in journal.rounds(plan)[: settings.cycle_num - 1]:
+            pairs += chosen
+    yield from matchups(query, documents, pairs)
+
+
+def scored_queries(of: ZeloAnnotator, journal: Journal) -> Iterator[ScoredQuery]:
+    """Yield the queries of a file with their scores; write the files of the folder."""
+    folder = journal.folder
+    with ExitStack() as stack:
+        asked = PairFile(stack.enter_context(whole_file(folder / PAIRS)), "pairs")
+        file = stack.enter_context(whole_file(folder / SCORES))
+        scores = PairFile(file, "scored_pairs")
+        fits = stack.enter_context(whole_file(folder / FITS))
+        for queried in read_queries(of.source):
+            item = _scored(of, journal, queried)
+            for pair, said in zip(item.pairs, item.judgements, strict=True):
+                asked.add(pair_row(pair))
+                if said:
+                    scores.add(scored_row(pair, said))
+            fits.write(json.dumps(item.row()) + "\n")
+            yield item
+        asked.end()
+        scores.end()
+
+
+def _scored(of: ZeloAnnotator, journal: Journal, item: QueryDocuments) -> ScoredQuery:
+    taken = of.pairs.considered(item.documents)
+    pairs = tuple(pairs_of(journal, of.pairs, of.judges, item.query, taken))
+    said = tuple(tuple(known_judgements(journal, pair, of.judges)) for pair in pairs)
+    battles = battles_of(
+        [document.id for document in taken],
+        (one for each in said for one in each),
+        [judge.name for judge in of.judges],
+        failed=0.0 if of.fit.method == "published" else math.nan,
+    )
+    return ScoredQuery(
+        query=item.query,
+        documents=item.documents,
+        judged=battles.n,
+        pairs=pairs,
+        judgements=said,
+        fit=fit_battles(battles, **asdict(of.fit)),
+    )
 
 
 def pair_row(matchup: Matchup) -> dict[str, Any]:
@@ -66,7 +223,6 @@ class PairFile:
     """Writes an object with one long list, a row at a time."""
 
     def __init__(self, file: TextIO, name: str) -> None:
-        """Begin the list."""
         self._file = file
         self._separator = "\n"
         file.write(f"{{{json.dumps(name)}: [")
@@ -89,15 +245,7 @@ _HEAD = '{"scored_pairs": [\n'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedQuery:
-    """A query with everything that was judged of it.
-
-    Attributes:
-        documents: Its documents in the order of their file where that is known, else in
-            the order in which they come in the pairs.
-        judges: Names of the judges, in the order of the file.
-        fitted: Score and standard error of each document, NaN where there is none, as
-            the annotation fitted them; None where that is not known.
-    """
+    """A query with all that was judged of it; `fitted` are scores and their errors."""
 
     query: Query
     documents: tuple[Document, ...]
@@ -114,11 +262,8 @@ class JudgedQuery:
 class ScoredPairs:
     """The scored pairs of an annotation by query, in the order of the file.
 
-    Of a file of ours only places are in memory, and what was fitted.
-
-    Attributes:
-        queries: Ids of the queries.
-        fitted: Query -> document -> score and standard error, NaN where there is none.
+    Of a file of ours only places are in memory, and what was fitted: query -> document
+    -> score and standard error, NaN where there is none.
     """
 
     def __init__(self, source: Path) -> None:
@@ -144,11 +289,10 @@ class ScoredPairs:
                     return
             data = read_json(self._path)
         except OSError as error:
-            msg = (
+            raise SourceError(
                 f"{self._path} cannot be read: {error.strerror or error}. Name the "
                 f"{SCORES} of an annotation, or its working folder."
-            )
-            raise SourceError(msg) from error
+            ) from error
         except (ValueError, RecursionError) as error:
             if isinstance(error, KnowtrailError):
                 raise
@@ -192,11 +336,7 @@ def _lines(lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
 def read_judged(
     source: Path, *, documents: Path | None = None, query_id: str | None = None
 ) -> list[JudgedQuery]:
-    """Return the judged queries of an annotation, see `ScoredPairs`, or one of them.
-
-    A file of the queries with their documents gives their order, and those that were
-    not judged.
-    """
+    """Return the judged queries, or one; a file gives the order of their documents."""
     scored = ScoredPairs(source)
     wanted = [name for name in scored.queries if query_id in {None, name}]
     items = read_queries(documents) if documents is not None else ()
@@ -205,7 +345,6 @@ def read_judged(
 
 
 def _fits(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return what was fitted, where there is such a file."""
     if not path.is_file():
         return {}
     try:
@@ -231,28 +370,26 @@ def one_judged(
     if len(found) == 1:
         return found[0]
     if query_id is not None:
-        known = _some(ScoredPairs(source).queries)
+        known = some_ids(ScoredPairs(source).queries)
         msg = f"No query {query_id!r:.80} was judged in {source}: there are {known}."
         raise InputError(msg)
     if not found:
         raise InputError(f"Nothing was judged in {source}: annotate first.")
-    names = _some([judged.query.id for judged in found])
+    names = some_ids([judged.query.id for judged in found])
     raise InputError(f"{source} has {len(found)} queries: name one of {names}.")
 
 
-def _some(names: Sequence[str]) -> str:
+def some_ids(names: Sequence[str]) -> str:
     """Return the first ids, as they are shown."""
     shown = [f"{name!r:.60}" for name in names[:5]] or ["none"]
     return ", ".join([*shown, *(["..."] if len(names) > len(shown) else [])])
 
 
 def _other(path: Path) -> str:
-    """Return the message about a file that has another content."""
     return f"{path} has no list scored_pairs of objects: name a file of {SCORES}."
 
 
 def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the pair of a row, checked as far as it is used."""
     pair = row.get("pair")
     texts = ("query_id", "query")
     sides = ("document_a", "document_b")
@@ -276,7 +413,6 @@ def _judged(
     known: tuple[Document, ...],
     fitted: dict[str, tuple[float, float]] | None,
 ) -> JudgedQuery:
-    """Return the judgements of one query."""
     documents: dict[str, Document | None] = dict.fromkeys(fitted or ())
     documents |= {document.id: document for document in known}
     judges: dict[str, None] = {}
@@ -309,12 +445,10 @@ def _judged(
 
 
 def _number(value: object) -> float:
-    """Return a number, NaN for what is none."""
     return float(value) if isinstance(value, int | float) else math.nan
 
 
 def _document(row: dict[str, Any]) -> Document:
-    """Return a document of a pair."""
     metadata = row.get("metadata")
     return Document(
         id=row["document_id"],
@@ -326,11 +460,9 @@ def _document(row: dict[str, Any]) -> Document:
 def _judgement(
     pair: dict[str, Any], judge: str, said: dict[str, Any], again: int
 ) -> Judgement:
-    """Return what a judge said of a pair."""
     score, error = said.get("score"), said.get("error")
-    number = isinstance(score, int | float) and not isinstance(score, bool)
-    if score is not None and not (number and math.isfinite(score) and -1 <= score <= 1):
-        score, error = None, f"The score {score!r:.40} is not in [-1, 1]."
+    if score is not None:
+        score, error = usable_score(score)
     thought = said.get("thought")
     reasoning = thought if isinstance(thought, str) else ""
     return Judgement(
@@ -339,7 +471,7 @@ def _judgement(
         right_id=pair["document_b"]["document_id"],
         repetition=again,
         judge=judge,
-        score=None if score is None else float(score),
+        score=score,
         reasoning=reasoning,
         swapped=reasoning.startswith(SWAPPED),
         error=error if isinstance(error, str) else None,

@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
+from operator import add, sub
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,11 +33,11 @@ from knowtrail.eval.statistics import (
     compare_paired,
 )
 from knowtrail.eval.zelo.metrics import ndcg
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.models.embedders import dimensions_of, embedder_name
+from knowtrail.graph.models.embedders import Embedder, dimensions_of, embedder_name
 from knowtrail.ingest.keys import content_key
-from knowtrail.retrieval.rerank.datasets import read_annotated
+from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments, read_annotated
 from knowtrail.retrieval.rerank.pointwise import PointwiseModel, features
 
 if TYPE_CHECKING:
@@ -44,10 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from knowtrail.graph.cli.progress import Progress
-    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.retrieval.protocols import Vector
-    from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
 
 PENALTIES = tuple(float(10**power) for power in range(-2, 5))
 FOLDS = 5
@@ -58,12 +56,7 @@ STAGE = "Embedding documents"
 class Training:
     """What was trained, and how good it is on queries that it never saw.
 
-    Attributes:
-        model: The model, made of the training part alone.
-        trained: Ids of the queries that it was fitted to.
-        held_out: Ids of the queries that it was measured on.
-        ndcg: nDCG on the held-out queries, see `knowtrail.eval.zelo.metrics`.
-        against: The cosine, as `embedding`, and `bm25` (first) and the model (second).
+    `against` has the cosine, as `embedding`, and `bm25` (first) and the model (second).
     """
 
     model: PointwiseModel
@@ -77,20 +70,16 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Rows:
-    """A query's features, of which there are many, and scores."""
-
     query_id: str
     features: NDArray[np.float32]
     scores: Vector
 
     @property
     def exact(self) -> Vector:
-        """Return the features in float64."""
         return self.features.astype(np.float64)
 
     @property
     def centred(self) -> tuple[Vector, Vector]:
-        """Return both without their means over the query."""
         rows = self.exact
         return rows - rows.mean(axis=0), self.scores - self.scores.mean()
 
@@ -146,11 +135,10 @@ def train(
 def held_out(names: Sequence[str], *, share: float, seed: int) -> set[str]:
     """Return the ids of the queries to hold out: those with the least hashes."""
     if len(names) < 3:
-        msg = (
+        raise InputError(
             f"There are {len(names)} queries with two documents or more: training "
             "needs three, better hundreds."
         )
-        raise InputError(msg)
     count = min(max(1, round(share * len(names))), len(names) - 2)
     return set(sorted(names, key=lambda name: content_key(seed, name))[:count])
 
@@ -158,7 +146,6 @@ def held_out(names: Sequence[str], *, share: float, seed: int) -> set[str]:
 def _embedded(
     items: Iterable[AnnotatedQueryDocuments], embedder: Embedder, progress: Progress
 ) -> Iterable[_Rows]:
-    """Yield each query's features and scores."""
     for done, item in enumerate(items, start=1):
         if item.documents:
             texts = [document.content for document in item.documents]
@@ -173,53 +160,36 @@ def _embedded(
 def _compared(
     test: Sequence[_Rows], column: int, measured: Sequence[float], seed: int
 ) -> Comparison:
-    """Compare the ranking by one feature with the model's."""
     other = [ndcg(row.scores, row.exact[:, column]) for row in test]
     return compare_paired(other, measured, seed=seed, bounds=SHARE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Sums:
+class _Sums(NamedTuple):
     """All that a ridge regression needs to know of its rows, however many they are.
 
-    Attributes:
-        products: Features times features, summed over rows without their query's mean.
-        answers: Features times scores, summed likewise.
-        features: Features, summed as they are.
+    Features times features and times scores are without their query's means.
     """
 
     products: Vector
     answers: Vector
     features: Vector
-    count: int
+    total: int
 
     @classmethod
     def of(cls, rows: Iterable[_Rows]) -> _Sums:
-        """Return the sums of rows, of which there is one at least."""
-        return reduce(cls.plus, map(cls._one, rows))
+        return reduce(_Sums.plus, map(cls._one, rows))
 
     @classmethod
     def _one(cls, row: _Rows) -> _Sums:
         own, target = row.centred
-        return cls(
-            products=own.T @ own,
-            answers=own.T @ target,
-            features=row.features.sum(axis=0, dtype=np.float64),
-            count=len(target),
-        )
+        features = row.features.sum(axis=0, dtype=np.float64)
+        return cls(own.T @ own, own.T @ target, features, len(target))
 
-    def plus(self, other: _Sums, sign: int = 1) -> _Sums:
-        """Return the sums of both, or those without the other's."""
-        return _Sums(
-            products=self.products + sign * other.products,
-            answers=self.answers + sign * other.answers,
-            features=self.features + sign * other.features,
-            count=self.count + sign * other.count,
-        )
+    def plus(self, other: _Sums) -> _Sums:
+        return _Sums(*map(add, self, other))
 
     def fit(self, penalty: float) -> tuple[Vector, Vector, Vector]:
-        """Return mean, scale and weights of a ridge regression."""
-        spread = np.sqrt(np.maximum(np.diag(self.products), 0) / self.count)
+        spread = np.sqrt(np.maximum(np.diag(self.products), 0) / self.total)
         spread[spread < 1e-9] = 1.0
         blocks = np.full(len(spread), math.sqrt((len(spread) - 2) // 2))
         blocks[-2:] = 1.0
@@ -227,30 +197,27 @@ class _Sums:
         system = self.products / np.outer(scale, scale)
         system[np.diag_indices_from(system)] += penalty
         weights: Vector = np.linalg.solve(system, self.answers / scale)
-        return self.features / self.count, scale, weights
+        return self.features / self.total, scale, weights
 
 
 def _chosen_penalty(rows: Sequence[_Rows], seed: int) -> float:
-    """Return the penalty with the best nDCG over folds of whole queries.
-
-    Of equal ones the largest is taken, which trusts the data least.
-    """
+    """Return the penalty with the best nDCG over folds of whole queries."""
     if not any(row.centred[1].any() for row in rows):
-        msg = (
+        raise InputError(
             "The documents of each query have equal scores: there is nothing to learn. "
             "Annotate them with another judge."
         )
-        raise InputError(msg)
     order = sorted(rows, key=lambda row: content_key("fold", seed, row.query_id))
     folds = [order[fold::FOLDS] for fold in range(min(FOLDS, len(order)))]
     sums = [_Sums.of(fold) for fold in folds]
     whole = reduce(_Sums.plus, sums)
     totals = dict.fromkeys(PENALTIES, 0.0)
     for fold, own in zip(folds, sums, strict=True):
-        others = whole.plus(own, -1)
+        others = _Sums(*map(sub, whole, own))
         for penalty in PENALTIES:
             mean, scale, weights = others.fit(penalty)
             for row in fold:
                 found = ((row.exact - mean) / scale) @ weights
                 totals[penalty] += ndcg(row.scores, found)
+    # Of equal ones the largest is taken, which trusts the data least.
     return max(PENALTIES, key=lambda penalty: (totals[penalty], penalty))

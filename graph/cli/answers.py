@@ -30,7 +30,8 @@ def emit(
     """
     if as_json:
         text = json.dumps(answer, ensure_ascii=False, indent=indent, default=_plain)
-        click.echo(text)
+        # Half surrogate pairs, which UTF-8 lacks, stay the escapes that JSON has.
+        click.echo(text.encode("utf-8", "backslashreplace").decode())
     elif isinstance(told, str):
         click.echo(told)
     else:

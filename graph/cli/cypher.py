@@ -49,7 +49,6 @@ _FILLED_BY = {
 def _saved_names(
     _ctx: click.Context, _param: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Return the names of saved queries that begin so, for Tab."""
     return [name for name in _saved_queries() if name.startswith(incomplete)]
 
 
@@ -142,10 +141,9 @@ def _statement(
         query = _saved_query(saved)
         if unknown := sorted(set(params) - set(query.params)):
             known = ", ".join(query.params) or "none"
-            msg = (
+            raise InputError(
                 f"Saved query {saved!r} has no {unknown[0]!r}; its parameters: {known}."
             )
-            raise InputError(msg)
         for key in _NUMBERS & params.keys():
             _check_number(key, params[key])
         return query.text, dict.fromkeys(query.params) | params
@@ -166,8 +164,7 @@ def _check_number(key: str, value: Any) -> None:
     if value is not None and (type(value) not in kinds or value < 0):
         what = "a whole number" if key in _WHOLE else "a number"
         rows = " of rows" if key == "limit" else ""
-        msg = f"{key} is {shown_value(value)}: give {what}{rows}."
-        raise InputError(msg)
+        raise InputError(f"{key} is {shown_value(value)}: give {what}{rows}.")
 
 
 def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any]:
@@ -177,11 +174,9 @@ def _parameters(assignments: tuple[str, ...], *, as_text: bool) -> dict[str, Any
         key, equals, value = assignment.partition("=")
         key = key.strip().removeprefix("$")
         if not equals or not key:
-            msg = f"Parameter {assignment!r}: write key=value."
-            raise InputError(msg)
+            raise InputError(f"Parameter {assignment!r}: write key=value.")
         if key in params:
-            msg = f"Parameter {key!r} is given twice."
-            raise InputError(msg)
+            raise InputError(f"Parameter {key!r} is given twice.")
         text = as_text and key not in _NUMBERS and value[:1] != '"' and value != "null"
         params[key] = _checked(key, value) if text else _value(key, value)
     return params
@@ -197,7 +192,6 @@ def _checked(key: str, text: str) -> str:
 
 
 def _value(key: str, text: str) -> Any:
-    """Read a parameter's value: JSON where it is valid JSON, otherwise text."""
     _checked(key, text)
     try:
         value = json.loads(text, parse_constant=_no_constant)
@@ -214,7 +208,6 @@ def _no_constant(name: str) -> float:
 
 
 def _has_wide_integer(value: Any) -> bool:
-    """Return whether a value holds an integer that Neo4j cannot store."""
     if isinstance(value, dict):
         return any(map(_has_wide_integer, value.values()))
     if isinstance(value, list):
@@ -233,14 +226,12 @@ def _saved_queries() -> dict[str, Statement]:
 
 
 def _saved_query(name: str) -> Statement:
-    """Find a saved query; suggest a near name where there is none."""
     queries = _saved_queries()
     if name in queries:
         return queries[name]
     near = get_close_matches(name, queries, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "--list names them."
-    msg = f"No saved query {name!r}: {hint}"
-    raise InputError(msg)
+    raise InputError(f"No saved query {name!r}: {hint}")
 
 
 def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str:
@@ -253,7 +244,9 @@ def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str
         if walks and given.get("corpus") in {None, walks[0]["corpus"]}:
             return _why_nothing_of_walk(connection, text, given["traversal"])
     if given and (given.keys() != {"corpus"} or given["corpus"] not in corpora):
-        wanted = ", ".join(f"{key}={value}" for key, value in given.items())
+        from knowtrail.graph.cli.rows import plain_text
+
+        wanted = plain_text(", ".join(f"{k}={v}" for k, v in given.items()))
         said = f" Nothing that is stored matches {wanted}."
         exact = "title" in given and "toLower($title)" not in text
         return f"{said} Titles are matched exactly as written." if exact else said
@@ -262,7 +255,6 @@ def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str
 
 
 def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
-    """Say why a saved query has no rows for a walk that is stored."""
     if ":CONSIDERED" not in text:
         return f" The walk {walk} has no steps."
     candidates = "inspect/traversal_candidates"
@@ -272,7 +264,6 @@ def _why_nothing_of_walk(connection: Connection, text: str, walk: str) -> str:
 
 
 def _list_saved(home: Path, *, as_json: bool) -> None:
-    """Write names, titles and parameters of the saved queries."""
     queries = _saved_queries()
     rows = [
         {"name": name, "title": query.title, "params": query.params}
@@ -288,10 +279,8 @@ def _list_saved(home: Path, *, as_json: bool) -> None:
 
 
 def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> bool:
-    """Draw the first rows as a table, and the plan of an explained statement.
-
-    A saved query may have columns for some parameters alone: empty ones are left out.
-    """
+    """Draw the first rows as a table, and the plan of an explained statement."""
+    # A saved query may have columns for some parameters alone: empty ones are left out.
     from knowtrail.graph.cli.tables import draw_rows
 
     rows = iter(running)

@@ -19,60 +19,44 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
 """How language models are named."""
 
+_option = partial(partial, click.option)
 _TABLE = {
-    "json": partial(
-        click.option, "--json", "as_json", is_flag=True, help="Answer as JSON."
+    "json": _option("--json", "as_json", is_flag=True, help="Answer as JSON."),
+    "csv": _option("--csv", "as_csv", is_flag=True, help="Write every row as CSV."),
+    "wide": _option("--wide", is_flag=True, help="Every column, one line a row."),
+    "yes": _option("--yes", is_flag=True, help="Do not ask."),
+    "corpus": _option("--corpus", help="Corpus; needed where there are several."),
+    "limit": _option(
+        "--limit", type=click.IntRange(1), help="Read this many and stop."
     ),
-    "csv": partial(
-        click.option, "--csv", "as_csv", is_flag=True, help="Write every row as CSV."
+    "model": _option(
+        "--model", "model_name", metavar="NAME", help=f"Language model: {MODELS}."
     ),
-    "wide": partial(
-        click.option, "--wide", is_flag=True, help="Every column, one line a row."
-    ),
-    "yes": partial(click.option, "--yes", is_flag=True, help="Do not ask."),
-    "corpus": partial(
-        click.option, "--corpus", help="Corpus; needed where there are several."
-    ),
-    "limit": partial(
-        click.option, "--limit", type=click.IntRange(1), help="Read this many and stop."
-    ),
-    "model": partial(
-        click.option,
-        "--model",
-        "model_name",
-        metavar="NAME",
-        help=f"Language model: {MODELS}.",
-    ),
-    "record": partial(
-        click.option,
+    "record": _option(
         "--record/--no-record",
         default=True,
         show_default=True,
         help="Store the walk in the graph.",
     ),
-    "host": partial(
-        click.option,
+    "host": _option(
         "--host",
         default="127.0.0.1",
         show_default=True,
         help="Address to listen on; another than loopback needs a key.",
     ),
-    "port": partial(
-        click.option,
+    "port": _option(
         "--port",
         type=click.IntRange(0, 65_535),
         default=7475,
         show_default=True,
         help="Port to listen on; 0 takes a free one.",
     ),
-    "key-file": partial(
-        click.option,
+    "key-file": _option(
         "--key-file",
         type=click.Path(dir_okay=False, path_type=Path),
         help="File with the key that clients must show, or NAME KEY a line.",
     ),
-    "allowed-host": partial(
-        click.option,
+    "allowed-host": _option(
         "--allowed-host",
         "hosts",
         multiple=True,
@@ -101,5 +85,4 @@ def stacked(*added: Callable[[Any], Any]) -> Callable[[_F], _F]:
 def check_form(*, as_json: bool, as_csv: bool) -> None:
     """Refuse two forms at once."""
     if as_json and as_csv:
-        msg = "Choose one of --csv and --json."
-        raise click.UsageError(msg)
+        raise click.UsageError("Choose one of --csv and --json.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -35,35 +36,23 @@ def progress_bars() -> Iterator[Progress]:
     Where stderr is not a terminal, each stage is written on a line of its own when it
     begins, every 10 seconds while it moves on, and when it is done.
     """
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import (
-        Progress as Bars,
-    )
 
     console = Console(stderr=True)
-    tasks: dict[str, TaskID] = {}
     if not console.is_terminal:
-        with _lines(
-            lambda line: console.print(line, markup=False, highlight=False)
-        ) as tell:
+        write = partial(console.print, markup=False, highlight=False)
+        with _lines(write) as tell:
             yield tell
         return
-    with Bars(
-        SpinnerColumn(),
-        TextColumn("{task.description:<22}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    tasks: dict[str, rich.TaskID] = {}
+    with rich.Progress(
+        rich.SpinnerColumn(),
+        rich.TextColumn("{task.description:<22}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
         console=console,
     ) as bars:
 
@@ -76,7 +65,7 @@ def progress_bars() -> Iterator[Progress]:
 
 
 @contextmanager
-def _lines(write: Callable[[str], None]) -> Iterator[Progress]:
+def _lines(write: Callable[[str], object]) -> Iterator[Progress]:
     """Yield a callback whose stages are written as lines, also while it is silent."""
     begin = time.monotonic()
     latest: dict[str, str] = {}

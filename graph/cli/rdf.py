@@ -126,7 +126,6 @@ def import_command(
 
 
 def _tell(report: Any, text: str, *, as_json: bool) -> None:
-    """Say what was done, on standard output as JSON or on stderr in words."""
     emit(report, lambda: click.echo(text, err=True), as_json=as_json)
 
 
@@ -171,7 +170,7 @@ def query_command(
     """  # noqa: D301 - click reads the backspace
     check_form(as_json=as_json, as_csv=as_csv)
     text = _query_text(sparql, file)
-    from knowtrail.graph.rdf.limits import stopped_after
+    from knowtrail.graph.rdf.expressions import stopped_after
     from knowtrail.graph.rdf.store import live_graph
     from knowtrail.graph.session import open_connection
 
@@ -248,7 +247,6 @@ def _write_results(result: Any) -> None:
 
 
 def _cell(value: Any, result: Any) -> str:
-    """Return a term as a table shows it: IRIs with the prefixes of the query."""
     from rdflib.term import URIRef
 
     text = _text(value) or ""
@@ -256,5 +254,4 @@ def _cell(value: Any, result: Any) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """Return a term as text; nothing for a variable without a value."""
     return None if value is None else str(value)

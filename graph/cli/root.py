@@ -43,6 +43,7 @@ _COMMANDS = {
     ),
     "compare": ("retrieval.cli.traverse:compare", "Walk with several algorithms."),
     "ask": ("retrieval.cli.ask:ask", "Answer in words, with citations."),
+    "research": ("retrieval.cli.research:research", "Many walks, and a report."),
     "extract": ("ingest.cli.extract:extract", "What texts say, as SKN or JSON."),
     "dataset": (
         "eval.generation.cli:dataset",
@@ -50,6 +51,7 @@ _COMMANDS = {
     ),
     "eval": ("eval.cli:evaluation", "Measure extraction, relevance, templates."),
     "serve": ("retrieval.cli.serve:serve", "Answer procedures over HTTP."),
+    "explore": ("retrieval.cli.serve:explore", "Look at the graph in the browser."),
     "mcp": ("retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
     "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
     "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
@@ -63,8 +65,8 @@ _COMMANDS = {
 _UNDER = {
     "Start": ("quickstart", "doctor"),
     "Ingest": ("ingest", "extract", "corpus"),
-    "Ask": ("search", "ask", "traverse", "compare"),
-    "Look": ("view", "cypher", "rdf"),
+    "Ask": ("search", "ask", "research", "traverse", "compare"),
+    "Look": ("explore", "view", "cypher", "rdf"),
     "Measure": ("dataset", "eval"),
     "Admin": ("server", "schema", "export", "serve", "mcp", "completion"),
 }
@@ -73,7 +75,7 @@ _UNDER = {
 _ADDED: dict[str, tuple[str, ...]] = {
     "corpus": ("knowtrail.retrieval.cli.snapshot:snapshot",),
     "ingest": ("knowtrail.ingest.cli.custodians:custodians",),
-    "view": ("knowtrail.eval.zelo.cli_battles:battles",),
+    "view": ("knowtrail.eval.zelo.cli:battles",),
 }
 """Group -> sub-commands of it that live elsewhere, such as in a layer above."""
 
@@ -153,7 +155,6 @@ class _Plain(logging.Formatter):
     """Writes messages as people read them: only what is wrong says so."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a message."""
         told = super().format(record)
         return f"Warning: {told}" if record.levelno >= logging.WARNING else told
 
@@ -217,16 +218,13 @@ class _NoPandas(MetaPathFinder):
         """Refuse pandas where the driver is not whole yet."""
         driver = sys.modules.get("neo4j")
         if name == "pandas" and driver and not hasattr(driver, "GraphDatabase"):
-            msg = "The driver does without pandas."
-            raise ModuleNotFoundError(msg, name=name)
+            raise ModuleNotFoundError("The driver does without pandas.", name=name)
 
 
 @contextmanager
 def _driver_without_pandas() -> Iterator[None]:
-    """Keep the driver from importing pandas, for types that no command has.
-
-    Where it is installed that takes a third of a question's CPU time.
-    """
+    """Keep the driver from importing pandas, for types that no command has."""
+    # Where it is installed that takes a third of a question's CPU time.
     finder = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
@@ -283,6 +281,9 @@ def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         click.echo(f"Error: {error.strerror or error}{where}.", err=True)
+        return FAILURE
+    if isinstance(error, MemoryError):
+        click.echo("Error: Out of memory: ask for less, or give it more.", err=True)
         return FAILURE
     what = " ".join(f"{type(error).__name__}: {error}".split())
     click.echo(

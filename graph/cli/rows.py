@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ CELL_LENGTH = 400
 _NAME_LENGTH = 48
 _NAMING = ("index", "title", "name", "label", "algorithm", "text", "id")
 """Properties that name a node of a path, the first that it has."""
+NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+"""Numbers that JSON lacks, as Python writes them -> as Cypher does."""
 SHORT_LIST = 8
 """Lists of numbers that are longer are shown by their beginning."""
 
@@ -47,7 +50,7 @@ def plain_value(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else _not_finite(value)
+        return value if math.isfinite(value) else NOT_FINITE[str(value)]
     if isinstance(value, dict):
         return {str(key): plain_value(item) for key, item in value.items()}
     if isinstance(value, bytes | bytearray):
@@ -55,14 +58,7 @@ def plain_value(value: Any) -> Any:
     return _plain_driver_value(value)
 
 
-def _not_finite(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
-
-
 def _plain_driver_value(value: Any) -> Any:
-    """Return a graph, spatial, temporal or vector value, or a list, as JSON."""
     from neo4j.graph import Node, Path, Relationship
     from neo4j.spatial import Point
 
@@ -114,7 +110,6 @@ def cell_text(value: Any) -> str:
 
 
 def _cypher_like(value: Any) -> str:
-    """Write a value in the manner of Cypher."""
     from neo4j.graph import Node, Path, Relationship
     from neo4j.time import DateTime
 
@@ -179,7 +174,11 @@ def write_csv(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], file: TextIO
 ) -> None:
     """Write a header and rows as CSV, as they come: other values than texts as JSON."""
-    writer = csv.writer(file, lineterminator="\n")
+    # A carriage return within a field is quoted where it is part of the line's end.
+    ends = SimpleNamespace(
+        write=lambda row: file.write(row.removesuffix("\r\n") + "\n")
+    )
+    writer = csv.writer(ends, lineterminator="\r\n")
     writer.writerow(columns)
     for row in rows:
         writer.writerow([_csv_field(value) for value in row])

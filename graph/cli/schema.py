@@ -1,4 +1,4 @@
-"""`knowtrail schema`: constraints and indexes."""
+"""`knowtrail schema`: constraints, indexes, users who read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=NearGroup)
 def schema() -> None:
-    """Show, apply or drop constraints and indexes."""
+    """Show, apply or drop constraints and indexes; make readers."""
 
 
 @schema.command()
@@ -125,3 +125,21 @@ def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
         drop_schema(connection)
     told = f"Dropped {', '.join(names)}." if names else "Nothing of ours was there."
     emit({"dropped": names}, told, as_json=as_json)
+
+
+@schema.command()
+@click.option("--read", "name", required=True, help="Name of a user who only reads.")
+@json_option
+@click.pass_obj
+def user(settings: Settings, *, name: str, as_json: bool) -> None:
+    """Make a user who may read this database and nothing else.
+
+    For Enterprise and Aura: Community has no roles. The password is shown once.
+    """
+    from knowtrail.graph.db.schema import create_reader
+    from knowtrail.graph.session import open_connection
+
+    with open_connection(settings) as connection:
+        password = create_reader(connection, name)
+    told = f"{name} may read {settings.database}, with the password {password}"
+    emit({"username": name, "password": password}, told, as_json=as_json)

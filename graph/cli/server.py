@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HOME = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
+    callback=lambda ctx, _, home: (home or ctx.obj.home).expanduser().absolute(),
     help="Folder of the server (KNOWTRAIL_HOME).",
 )
 _NEO4J = click.option(
@@ -40,7 +41,7 @@ def server() -> None:
 @json_option
 @click.pass_obj
 def install(
-    settings: Settings, *, home: Path | None, version: str | None, as_json: bool
+    settings: Settings, *, home: Path, version: str | None, as_json: bool
 ) -> None:
     """Fetch Neo4j once, so that it starts without network from then on."""
     from knowtrail.graph.cli.progress import progress_bars
@@ -48,7 +49,7 @@ def install(
 
     with progress_bars() as progress:
         folder = install_server(
-            _home(settings, home), version or settings.neo4j_version, progress=progress
+            home, version or settings.neo4j_version, progress=progress
         )
     record = {"version": folder.name, "folder": str(folder)}
     emit(record, f"Neo4j {folder.name} is installed in {folder}.", as_json=as_json)
@@ -68,60 +69,48 @@ def install(
 def start(
     settings: Settings,
     *,
-    home: Path | None,
+    home: Path,
     version: str | None,
     port: int | None,
     as_json: bool,
 ) -> None:
     """Start the server and leave it running."""
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.server import join_server
+    from knowtrail.graph.session import joined
 
-    folder = _home(settings, home)
-    with progress_bars() as progress:
-        lease = join_server(
-            folder,
-            version=version or settings.neo4j_version,
-            port=port,
-            stay=True,
-            heap=settings.heap,
-            page_cache=settings.page_cache,
-            load_csv=settings.load_csv,
-            progress=progress,
-        )
-    lease.close()
-    _say_running(lease.info, as_json=as_json)
+    wanted = version or settings.neo4j_version
+    settings = replace(settings, home=home, neo4j_version=wanted)
+    with joined(settings, stay=True, port=port) as lease:
+        info = lease.info
+    _say_running(info, as_json=as_json)
 
 
 @server.command()
 @_HOME
 @json_option
 @click.pass_obj
-def stop(settings: Settings, *, home: Path | None, as_json: bool) -> None:
+def stop(settings: Settings, *, home: Path, as_json: bool) -> None:
     """Stop the server cleanly."""
     from knowtrail.graph.server import stop_server
 
-    folder = _home(settings, home)
-    stopped = stop_server(folder)
+    stopped = stop_server(home)
     text = "Stopped the server" if stopped else "No server was running"
-    emit({"stopped": stopped}, f"{text} of {folder}.", as_json=as_json)
+    emit({"stopped": stopped}, f"{text} of {home}.", as_json=as_json)
 
 
 @server.command()
 @_HOME
 @json_option
 @click.pass_context
-def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
+def status(ctx: click.Context, *, home: Path, as_json: bool) -> None:
     """Say whether the server runs; exits 1 where it does not."""
     from knowtrail.graph.server import server_status
 
-    folder = _home(ctx.obj, home)
-    info = server_status(folder)
+    info = server_status(home)
     if info is not None:
         _say_running(info, as_json=as_json)
         return
-    text = f"No server runs in {folder}. To start one: {_command('start', folder)}"
-    emit({"running": False, "home": str(folder)}, text, as_json=as_json)
+    text = f"No server runs in {home}. To start one: {_command('start', home)}"
+    emit({"running": False, "home": str(home)}, text, as_json=as_json)
     ctx.exit(1)
 
 
@@ -137,11 +126,11 @@ def status(ctx: click.Context, *, home: Path | None, as_json: bool) -> None:
 )
 @json_option
 @click.pass_obj
-def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) -> None:
+def logs(settings: Settings, *, home: Path, lines: int, as_json: bool) -> None:
     """Show the end of the server's log."""
     from knowtrail.graph.server import read_log
 
-    found = read_log(_home(settings, home), lines)
+    found = read_log(home, lines)
     emit({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)
 
 
@@ -150,13 +139,13 @@ def logs(settings: Settings, *, home: Path | None, lines: int, as_json: bool) ->
 @_HOME
 @json_option
 @click.pass_obj
-def dump(settings: Settings, *, file: Path, home: Path | None, as_json: bool) -> None:
+def dump(settings: Settings, *, file: Path, home: Path, as_json: bool) -> None:
     """Write all that is stored into one file; the server is stopped meanwhile."""
-    from knowtrail.graph.server.loading import dump_store
+    from knowtrail.graph.server.loading import check_dump, dump_store
 
-    folder = _home(settings, home)
-    with _stopped(settings, folder):
-        dump_store(folder, file)
+    check_dump(file)
+    with _stopped(settings, home):
+        dump_store(home, file)
     size = file.stat().st_size
     emit(
         {"file": str(file), "bytes": size},
@@ -166,33 +155,34 @@ def dump(settings: Settings, *, file: Path, home: Path | None, as_json: bool) ->
 
 
 @server.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @_HOME
 @options("yes", "json")
 @click.pass_obj
 def load(
-    settings: Settings, *, file: Path, home: Path | None, yes: bool, as_json: bool
+    settings: Settings, *, file: Path, home: Path, yes: bool, as_json: bool
 ) -> None:
     """Put what `server dump` wrote in the place of all that is stored."""
     from knowtrail.graph.server.folder import ServerFolder
     from knowtrail.graph.server.loading import load_store
+    from knowtrail.graph.session import joined
 
-    folder = _home(settings, home)
     if not yes:
-        asked = f"Replace all that is stored in {folder} by {file}?"
+        asked = f"Replace all that is stored in {home} by {file}?"
         click.confirm(asked, abort=True, err=True)
-    if not (ServerFolder(folder).root / "conf").is_dir():
-        _joined(settings, folder, stays=False)
-    with _stopped(settings, folder):
-        load_store(folder, file)
-    told = f"Loaded {file} into {folder}."
-    emit({"file": str(file), "home": str(folder)}, told, as_json=as_json)
+    if not (ServerFolder(home).root / "conf").is_dir():
+        joined(replace(settings, home=home)).close()
+    with _stopped(settings, home):
+        load_store(home, file)
+    told = f"Loaded {file} into {home}."
+    emit({"file": str(file), "home": str(home)}, told, as_json=as_json)
 
 
 @contextmanager
 def _stopped(settings: Settings, home: Path) -> Iterator[None]:
     """Hold a server stopped; one that was started to stay is started again."""
     from knowtrail.graph.server.loading import stopped_server
+    from knowtrail.graph.session import joined
 
     stays = False
     try:
@@ -200,20 +190,7 @@ def _stopped(settings: Settings, home: Path) -> Iterator[None]:
             yield
     finally:
         if stays:
-            _joined(settings, home, stays=True)
-
-
-def _joined(settings: Settings, home: Path, *, stays: bool) -> None:
-    """Start a server; one that is not to stay stops again."""
-    from knowtrail.graph.session import served
-
-    with served(replace(settings, home=home, uri=None), stay=stays):
-        pass
-
-
-def _home(settings: Settings, home: Path | None) -> Path:
-    """Return the folder to work on, an option of the sub-command first."""
-    return settings.home if home is None else home.expanduser().absolute()
+            joined(replace(settings, home=home), stay=True).close()
 
 
 def _command(name: str, home: Path) -> str:

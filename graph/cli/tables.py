@@ -112,7 +112,6 @@ def draw_rows(
 
 
 def _same(cells: Sequence[Sequence[str]], room: int) -> frozenset[int]:
-    """Return the columns that are the same in all rows, where rows fit no line."""
     from rich.cells import cell_len
 
     columns = list(zip(*cells, strict=True))
@@ -157,7 +156,6 @@ def _is_number(value: Any) -> bool:
 
 
 def _print_with(below: Iterator[str], table: Table, console: Console) -> None:
-    """Print a table with a line below each row, where its marks are."""
     with console.capture() as drawn:
         console.print(table)
     text = re.sub(f".*{_BELOW}.*", lambda _: f"  {next(below)}", drawn.get())

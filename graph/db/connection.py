@@ -8,11 +8,12 @@ A driver that the caller made is used and never closed.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
+from knowtrail.graph.db.driver import Counters as Counters
 from knowtrail.graph.db.driver import (
-    Counters,
     credentials,
     driver_options,
     server_address,
@@ -22,23 +23,63 @@ from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     import neo4j
 
     from knowtrail.graph.settings import Settings
 
-__all__ = [
-    "AsyncConnection",
-    "Capabilities",
-    "Connection",
-    "Counters",
-    "capabilities_from",
-    "translate_errors",
-]
+
+D = TypeVar("D", bound="neo4j.Driver | neo4j.AsyncDriver")
+T = TypeVar("T")
+_CUT_COMMITS = 3
+"""Times that a transaction is run again whose answer to the commit did not come."""
 
 
-class Connection:
+def _answered(work: Callable[[], T]) -> T:
+    """Run a transaction, which the driver does not do again where a commit is cut."""
+    from neo4j.exceptions import IncompleteCommit
+
+    for _ in range(_CUT_COMMITS):
+        with suppress(IncompleteCommit):
+            return work()
+    return work()
+
+
+async def _aanswered(work: Callable[[], Awaitable[T]]) -> T:
+    from neo4j.exceptions import IncompleteCommit
+
+    for _ in range(_CUT_COMMITS):
+        with suppress(IncompleteCommit):
+            return await work()
+    return await work()
+
+
+class _Connected(Generic[D]):
+    """What both connections are: a database, and the driver that reaches it."""
+
+    def __init__(
+        self, driver: D, *, database: str = "neo4j", owned: bool = False
+    ) -> None:
+        self.driver = driver
+        self.database = database
+        self._owned = owned
+        self._capabilities: Capabilities | None = None
+        self.before_commits: list[Callable[[neo4j.ManagedTransaction], None]] = []
+
+    def _seeing(self, **options: Any) -> dict[str, Any]:
+        bookmarks = self.driver.execute_query_bookmark_manager
+        return {"database": self.database, "bookmark_manager": bookmarks, **options}
+
+
+class Connection(_Connected["neo4j.Driver"]):
     """A Neo4j database, reached through the official driver.
 
     Use it as a context manager, or call `close`. Safe to share between threads as the
@@ -47,14 +88,6 @@ class Connection:
     """
 
     asks_for_models = True
-
-    def __init__(
-        self, driver: neo4j.Driver, *, database: str = "neo4j", owned: bool = False
-    ) -> None:
-        self.driver = driver
-        self.database = database
-        self._owned = owned
-        self._capabilities: Capabilities | None = None
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -110,46 +143,34 @@ class Connection:
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """Run a Cypher text in a read transaction and return its rows."""
-        with translate_errors():
-            result = self.driver.execute_query(
-                text,
-                dict(params or {}),
-                database_=self.database,
-                routing_="r",
-            )
-        return [record.data() for record in result.records]
+        return [record.data() for record in self._records(text, params)]
 
     def values(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
         """Run a Cypher text as `query` does; return the values of each row as they are.
 
         `query` copies every list, which for vectors takes longer than to read them.
         """
+        return [record.values() for record in self._records(text, params)]
 
-        def listed(result: neo4j.Result) -> list[list[Any]]:
-            return result.values()
-
+    def _records(
+        self, text: str, params: Mapping[str, Any] | None
+    ) -> list[neo4j.Record]:
         with translate_errors():
-            return self.driver.execute_query(
-                text,
-                dict(params),
-                database_=self.database,
-                routing_="r",
-                result_transformer_=listed,
-            )
+            return _answered(
+                lambda: self.driver.execute_query(
+                    text, dict(params or {}), database_=self.database, routing_="r"
+                )
+            ).records
 
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all."""
-        reading = self._session(default_access_mode="READ", fetch_size=500)
+        reading = self.session(default_access_mode="READ", fetch_size=500)
         with translate_errors(), reading as session:
             yield from session.run(statement(name), params)
 
-    def _session(self, **options: Any) -> neo4j.Session:
+    def session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees what earlier ones wrote."""
-        return self.driver.session(
-            database=self.database,
-            bookmark_manager=self.driver.execute_query_bookmark_manager,
-            **options,
-        )
+        return self.driver.session(**self._seeing(**options))
 
     def write(self, name: str, /, **params: Any) -> Counters:
         """Run a stored statement in a write transaction and count its changes."""
@@ -158,39 +179,34 @@ class Connection:
     def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
         """Run stored statements, by name with parameters, in one write transaction.
 
-        All of them take effect or none. The transaction is retried on transient errors,
-        so each statement must be able to run twice. Returns the summed counters.
+        All of them take effect or none. The transaction is retried on transient errors
+        and where the answer to its commit is lost, so each statement must be able to
+        run twice. Returns the summed counters of the last run.
         """
 
         def work(tx: neo4j.ManagedTransaction) -> Counters:
             total = Counters()
             for name, params in steps:
                 total += Counters.of(tx.run(statement(name), dict(params)).consume())
+            self.check_commit(tx)
             return total
 
-        with translate_errors(), self._session() as session:
-            return session.execute_write(work)
+        with translate_errors(), self.session() as session:
+            return _answered(lambda: session.execute_write(work))
+
+    def check_commit(self, tx: neo4j.ManagedTransaction) -> None:
+        """Refuse to commit where the right to write was lost: a transaction's end."""
+        for check in tuple(self.before_commits):
+            check(tx)
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
-        with translate_errors(), self._session() as session:
+        with translate_errors(), self.session() as session:
             return Counters.of(session.run(text, params).consume())
 
 
-class AsyncConnection:
+class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
     """The asynchronous twin of `Connection`: the same methods with an `a` before."""
-
-    def __init__(
-        self,
-        driver: neo4j.AsyncDriver,
-        *,
-        database: str = "neo4j",
-        owned: bool = False,
-    ) -> None:
-        self.driver = driver
-        self.database = database
-        self._owned = owned
-        self._capabilities: Capabilities | None = None
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
@@ -235,45 +251,34 @@ class AsyncConnection:
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """Run a Cypher text in a read transaction and return its rows."""
-        with translate_errors():
-            result = await self.driver.execute_query(
-                text,
-                dict(params or {}),
-                database_=self.database,
-                routing_="r",
-            )
-        return [record.data() for record in result.records]
+        return [record.data() for record in await self._records(text, params)]
 
     async def avalues(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
         """Run a Cypher text as `aquery` does; return each row's values as they are."""
+        return [record.values() for record in await self._records(text, params)]
 
-        async def listed(result: neo4j.AsyncResult) -> list[list[Any]]:
-            return await result.values()
-
+    async def _records(
+        self, text: str, params: Mapping[str, Any] | None
+    ) -> list[neo4j.Record]:
         with translate_errors():
-            return await self.driver.execute_query(
-                text,
-                dict(params),
-                database_=self.database,
-                routing_="r",
-                result_transformer_=listed,
+            result = await _aanswered(
+                lambda: self.driver.execute_query(
+                    text, dict(params or {}), database_=self.database, routing_="r"
+                )
             )
+        return result.records
 
     async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all."""
         with translate_errors():
-            reading = self._session(default_access_mode="READ", fetch_size=500)
+            reading = self.session(default_access_mode="READ", fetch_size=500)
             async with reading as session:
                 async for record in await session.run(statement(name), params):
                     yield record
 
-    def _session(self, **options: Any) -> neo4j.AsyncSession:
+    def session(self, **options: Any) -> neo4j.AsyncSession:
         """Return a session that sees what earlier ones wrote."""
-        return self.driver.session(
-            database=self.database,
-            bookmark_manager=self.driver.execute_query_bookmark_manager,
-            **options,
-        )
+        return self.driver.session(**self._seeing(**options))
 
     async def awrite(self, name: str, /, **params: Any) -> Counters:
         """Run a stored statement in a write transaction and count its changes."""
@@ -292,13 +297,13 @@ class AsyncConnection:
             return total
 
         with translate_errors():
-            async with self._session() as session:
-                return await session.execute_write(work)
+            async with self.session() as session:
+                return await _aanswered(lambda: session.execute_write(work))
 
     async def arun_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command in an auto-commit transaction."""
         with translate_errors():
-            async with self._session() as session:
+            async with self.session() as session:
                 result = await session.run(text, params)
                 return Counters.of(await result.consume())
 
@@ -341,5 +346,4 @@ def capabilities_from(rows: Sequence[dict[str, Any]]) -> Capabilities:
                 msg = f"Neo4j {text} is too old: use 5.26 or a 2026 release."
                 raise DatabaseError(msg)
             return Capabilities(version=version, edition=row["edition"])
-    msg = "The server does not say which version of Neo4j it is."
-    raise DatabaseError(msg)
+    raise DatabaseError("The server does not say which version of Neo4j it is.")

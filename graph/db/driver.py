@@ -85,11 +85,10 @@ def _followed(home: Path, address: neo4j.Address) -> list[neo4j.Address]:
     except UnavailableError as error:
         if not isinstance(error.__cause__, ConnectionRefusedError):
             raise
-    msg = (
+    raise UnavailableError(
         f"The Neo4j server of {home} does not answer (it does not run, or not yet): "
         "start it with knowtrail server start."
     )
-    raise UnavailableError(msg)
 
 
 def _reached(address: neo4j.Address) -> list[neo4j.Address]:
@@ -99,10 +98,9 @@ def _reached(address: neo4j.Address) -> list[neo4j.Address]:
             socket.create_connection(tuple(address[:2]), _PROBE_SECONDS).close()
     except ConnectionRefusedError as error:
         where = f"Neo4j at {address[0]}:{address[1]}"
-        msg = (
+        raise UnavailableError(
             f"{where} does not answer (connection refused): check that the server runs."
-        )
-        raise UnavailableError(msg) from error
+        ) from error
     return [address]
 
 
@@ -151,12 +149,17 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
     try:
         yield
     except ne.AuthError as error:
-        msg = (
+        raise CredentialsError(
             f"{where} refused the user name or password: check NEO4J_USERNAME and "
             "NEO4J_PASSWORD."
-        )
-        raise CredentialsError(msg) from error
+        ) from error
     except (ne.ServiceUnavailable, ne.SessionExpired, ne.IncompleteCommit) as error:
+        if (why := _distrust(error)) is not None:
+            msg = (
+                f"{where} shows a certificate that is not trusted ({why}): name the "
+                "file of who signed it in SSL_CERT_FILE, and the host that it is for."
+            )
+            raise SettingsError(msg) from error
         detail = first_line(error)
         msg = f"{where} does not answer ({detail}): check that the server runs."
         raise UnavailableError(msg) from error
@@ -166,13 +169,11 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
     except ne.Neo4jError as error:
         if error.code and error.code.startswith("Neo.ClientError.Security"):
             hint = " Wait ten seconds." if error.code.endswith("RateLimit") else ""
-            msg = f"{where} refused: {error.message}{hint}"
-            raise CredentialsError(msg) from error
+            raise CredentialsError(f"{where} refused: {error.message}{hint}") from error
         if error.code == "Neo.ClientError.Database.DatabaseNotFound":
-            msg = (
+            raise SettingsError(
                 f"{where} has no such database ({error.message}): check NEO4J_DATABASE."
-            )
-            raise SettingsError(msg) from error
+            ) from error
         msg = f"{where} reported {error.code}: {error.message}"
         if _UNBUILT.search(error.message or ""):
             msg = (
@@ -181,14 +182,26 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
             )
         raise DatabaseError(msg) from error
     except ne.DriverError as error:
-        msg = f"The Neo4j driver failed: {first_line(error)}."
-        raise DatabaseError(msg) from error
+        raise DatabaseError(f"The Neo4j driver failed: {first_line(error)}.") from error
     except UnicodeEncodeError as error:
-        msg = (
+        raise InputError(
             f"A value is not valid text at character {error.start + 1}, which is half "
             "a character: leave it out."
-        )
-        raise InputError(msg) from error
+        ) from error
+
+
+def _distrust(error: BaseException) -> str | None:
+    """Return why a certificate was refused, None where none was."""
+    import ssl
+
+    causes: list[BaseException | None] = [error]
+    while causes:
+        cause = causes.pop()
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return cause.verify_message.rstrip(".")
+        if cause is not None:
+            causes += [cause.__cause__, *getattr(cause, "exceptions", ())]
+    return None
 
 
 def first_line(error: BaseException) -> str:
@@ -198,16 +211,10 @@ def first_line(error: BaseException) -> str:
 
 
 def server_address(settings: Settings) -> str:
-    """Return the server's address.
-
-    Raises:
-        SettingsError: If there is none or it cannot be one; a password written into it
-            is not repeated.
-    """
+    """Return the address, or raise `SettingsError`, which repeats no password in it."""
     uri = settings.uri
     if uri is None:
-        msg = "No Neo4j address is set: give --uri or NEO4J_URI."
-        raise SettingsError(msg)
+        raise SettingsError("No Neo4j address is set: give --uri or NEO4J_URI.")
     try:
         parts = urlsplit(uri)
         sound = (
@@ -218,11 +225,10 @@ def server_address(settings: Settings) -> str:
     except ValueError:
         sound = False
     if "@" in uri:
-        msg = (
+        raise SettingsError(
             "The Neo4j address has a user name in it: give NEO4J_USERNAME and "
             "NEO4J_PASSWORD instead."
         )
-        raise SettingsError(msg)
     if not sound:
         msg = f"The Neo4j address {uri!r} cannot be used: write bolt://HOST:PORT."
         raise SettingsError(msg)

@@ -63,6 +63,7 @@ def _snake(name: str) -> str:
 
 _BY_CORPUS = {9: ("corpus",)}
 """For labels whose nodes are counted, checked or deleted by their corpus."""
+_RESEARCHED = {13: ("corpus",)}
 
 LABELS: dict[str, Label] = {
     "Corpus": Label(since=1, key="name", texts=True),
@@ -96,6 +97,11 @@ LABELS: dict[str, Label] = {
     "Gap": Label(since=4, indexes=_BY_CORPUS),
     "Entity": Label(since=4, indexes=_BY_CORPUS),
     "SearchResult": Label(since=4, indexes=_BY_CORPUS),
+    "Research": Label(since=13, indexes=_RESEARCHED, types=("prov:Activity",)),
+    "SubQuestion": Label(since=13, indexes=_RESEARCHED),
+    "Finding": Label(since=13, indexes=_RESEARCHED),
+    "Claim": Label(since=13, indexes=_RESEARCHED),
+    "Verdict": Label(since=13, indexes=_RESEARCHED),
     "EvalRun": Label(since=3, types=("prov:Activity",)),
     "EvalRecord": Label(since=3),
     "FieldResult": Label(since=3),

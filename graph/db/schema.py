@@ -13,14 +13,22 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+import re
+import secrets
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.labels import LABELS
-from knowtrail.graph.db.statements import statement
-from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
+from knowtrail.graph.db.statements import statement, statement_record
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    DatabaseError,
+    InputError,
+    SchemaError,
+    SettingsError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHORT_WAIT = 5.0
 _UNTOLD_WAIT = 1.0
+_TRIES = 8
+_MADE_BESIDE = re.compile(r"EquivalentSchemaRuleAlreadyExists$|\.TransientError\.")
 
 _BY_VALUE = [
     (since, name, command)
@@ -100,15 +110,14 @@ def apply_schema(
     """
     found = schema_version(connection)
     if found > SCHEMA_VERSION:
-        msg = (
+        raise SchemaError(
             f"The database has schema version {found}, this Knowtrail knows "
             f"{SCHEMA_VERSION}: update Knowtrail."
         )
-        raise SchemaError(msg)
     for version, commands in migrations(found):
         _LOG.info("Migrating the schema to version %s", version)
         for command in commands:
-            connection.run_schema(command)
+            _make(connection, command)
         connection.write("schema/version_write", version=version)
     if (also or hnsw) and dimensions is None:
         dimensions = vector_dimensions(connection)
@@ -119,6 +128,19 @@ def apply_schema(
         raise SettingsError(msg)
     _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
     return found
+
+
+def _make(connection: Connection, command: str, **params: Any) -> None:
+    """Make what is not there; again where others were making it at the same time."""
+    for rest in range(_TRIES, 0, -1):
+        try:
+            connection.run_schema(command, **params)
+        except DatabaseError as error:
+            code = getattr(error.__cause__, "code", None) or ""
+            if rest == 1 or not _MADE_BESIDE.search(code):
+                raise
+        else:
+            return
 
 
 def _await_indexes(
@@ -135,7 +157,9 @@ def _await_indexes(
         if not needed and (not coming or passed >= min(wait, others)):
             break
         for row in needed:
-            _check_index(row, late=passed >= wait)
+            if row["state"] == "FAILED" or passed >= wait:
+                msg = f"{_unready(row)} Run the command again when it is built."
+                raise SchemaError(msg)
         if passed >= _UNTOLD_WAIT:
             built = sum(float(row["populationPercent"]) for row in rows)
             progress("building indexes (%)", int(built / len(rows)), 100)
@@ -144,14 +168,7 @@ def _await_indexes(
         _LOG.warning("%s", _unready(row))
 
 
-def _check_index(row: dict[str, Any], *, late: bool) -> None:
-    if row["state"] == "FAILED" or late:
-        msg = f"{_unready(row)} Run the command again when it is built."
-        raise SchemaError(msg)
-
-
 def _unready(row: dict[str, Any]) -> str:
-    """Say that an index cannot be used yet."""
     if row["state"] == "FAILED":
         return (
             f"The index {row['name']} cannot be built: knowtrail schema drop and then "
@@ -195,23 +212,20 @@ def _apply_vector_indexes(
         raise SettingsError(msg)
     found = vector_dimensions(connection)
     if found is not None and found != dimensions:
-        msg = (
+        raise CorpusDriftError(
             f"The database's vectors have {found} dimensions, this embedder's have "
             f"{dimensions}: use the same embedder, another database, or another --home."
         )
-        raise CorpusDriftError(msg)
     capabilities = connection.capabilities
     quantization = (
         {"vector.quantization.type": "SCALAR"}
         if capabilities.quantization_type
         else {"vector.quantization.enabled": True}
     )
-    options = {
-        "indexConfig": {
-            "vector.dimensions": dimensions,
-            "vector.similarity_function": "cosine",
-            **quantization,
-        }
+    common = {
+        "vector.dimensions": dimensions,
+        "vector.similarity_function": "cosine",
+        **quantization,
     }
     settings = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
     if settings.items() - (_vector_settings(connection) or {}).items():
@@ -219,9 +233,10 @@ def _apply_vector_indexes(
     suffix = "" if capabilities.filtered_vector_index else "_lts"
     for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
         own = settings if index in _VECTOR else {}
-        connection.run_schema(
+        _make(
+            connection,
             statement(f"schema/vector_{index}{suffix}"),
-            options={"indexConfig": options["indexConfig"] | own},
+            options={"indexConfig": common | own},
         )
 
 
@@ -231,8 +246,16 @@ def vector_dimensions(connection: Connection) -> int | None:
     return None if settings is None else int(settings["vector.dimensions"])
 
 
+def hnsw_settings(connection: Connection) -> dict[str, int]:
+    """Return how the vector index of chunks was made, as `apply_schema` takes it."""
+    return {
+        name.removeprefix("vector.hnsw."): int(value)
+        for name, value in (_vector_settings(connection) or {}).items()
+        if name.startswith("vector.hnsw.")
+    }
+
+
 def _vector_settings(connection: Connection) -> dict[str, Any] | None:
-    """Return how the vector index of chunks was made, None where there is none."""
     for row in connection.read("schema/indexes"):
         if row["name"] == "chunk_embedding" and row["type"] == "VECTOR":
             return dict(row["options"]["indexConfig"])
@@ -242,11 +265,11 @@ def _vector_settings(connection: Connection) -> dict[str, Any] | None:
 def show_schema(connection: Connection) -> list[SchemaItem]:
     """Return the constraints and indexes there are, and ours that are missing."""
     items = [
-        _item(row, kind=row["type"], state="ONLINE", ours=row["name"] in _CONSTRAINTS)
+        _item(row | {"state": "ONLINE"}, ours=row["name"] in _CONSTRAINTS)
         for row in connection.read("schema/constraints")
     ]
     items += [
-        _item(row, kind=row["type"], state=row["state"], ours=row["name"] in _OURS)
+        _item(row, ours=row["name"] in _OURS)
         for row in connection.read("schema/indexes")
         if row["owningConstraint"] is None and row["type"] != "LOOKUP"
     ]
@@ -259,9 +282,11 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
     return sorted(items, key=lambda item: (not item.ours, item.name))
 
 
-def _item(row: dict[str, Any], *, kind: str, state: str, ours: bool) -> SchemaItem:
+def _item(row: dict[str, Any], *, ours: bool) -> SchemaItem:
     on = f"{':'.join(row['labelsOrTypes'] or [])}({', '.join(row['properties'] or [])})"
-    return SchemaItem(name=row["name"], kind=kind, on=on, state=state, ours=ours)
+    return SchemaItem(
+        name=row["name"], kind=row["type"], on=on, state=row["state"], ours=ours
+    )
 
 
 def delete_data(connection: Connection) -> int:
@@ -290,3 +315,38 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
         if name in there:
             connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
     connection.write("schema/version_remove")
+
+
+_ROLE = ("role", "access", "match", "indexes", "constraints", "loads_nothing")
+
+
+def create_reader(connection: Connection, name: str) -> str:
+    """Make a user who may read the connection's database alone; return its password.
+
+    Raises:
+        InputError: If the server is a Community Edition, which has no roles.
+        DatabaseError: If the server refuses, also where the name is taken.
+    """
+    if connection.capabilities.edition == "community":
+        raise InputError(
+            "This server is a Community Edition, which has no roles: whoever may read "
+            "may write. Let others ask by knowtrail serve, which stores walks alone."
+        )
+    password = secrets.token_urlsafe(24)
+    plain = re.sub(r"\W", lambda sign: f"_{ord(sign[0])}_", connection.database)
+    params = {"name": name, "password": password, "database": connection.database}
+    params["role"] = f"knowtrail_reader_{plain}"
+    system = type(connection)(connection.driver, database="system")
+
+    def run(step: str) -> None:
+        record = statement_record(f"schema/reader_{step}")
+        system.run_schema(record.text, **{key: params[key] for key in record.params})
+
+    for step in (*_ROLE, "user"):
+        run(step)
+    try:
+        run("grant")
+    except DatabaseError:
+        run("undo")  # nobody knows the password
+        raise
+    return password

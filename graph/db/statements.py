@@ -16,10 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +67,6 @@ def statement_record(name: str) -> Statement:
 @cache
 def statement_names() -> tuple[str, ...]:
     """Return the names of all statement files, sorted."""
-
-    def walk(folder: Traversable, prefix: str) -> list[str]:
-        found = []
-        for entry in folder.iterdir():
-            if entry.is_dir():
-                found += walk(entry, f"{prefix}{entry.name}/")
-            elif entry.name.endswith(".cypher"):
-                found.append(prefix + entry.name.removesuffix(".cypher"))
-        return found
-
-    return tuple(sorted(walk(resources.files("knowtrail.cypher"), "")))
+    root = Path(str(resources.files("knowtrail.cypher")))
+    paths = (path.relative_to(root) for path in root.rglob("*.cypher"))
+    return tuple(sorted(path.with_suffix("").as_posix() for path in paths))

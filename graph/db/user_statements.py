@@ -2,18 +2,19 @@
 
 Without leave to write, three things keep a statement from changing anything: the
 server explains it first and says what kind it is; procedures and commands that act on
-the server itself (ending transactions or connections, clearing caches) are refused by
-name; and it runs in read access mode, in which Neo4j refuses every write, schema change
-and administration command.
+the server itself (ending transactions or connections, clearing caches) or that load
+files and addresses are refused by name; and it runs in read access mode, in which Neo4j
+refuses every write, schema change and administration command.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.db.connection import Counters, translate_errors
+from knowtrail.graph.db.driver import Counters, translate_errors
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,6 +48,24 @@ _JAVA_VALUE = re.compile(r"\b(?:String|Long|Double|Boolean)\(([^()]*)\)")
 _READ_ONLY = (
     "The statement would {}, and this command only reads: add --write if you mean it."
 )
+_LOADING = (
+    "The statement would load files or addresses, or call procedures that may: add "
+    "--write if you mean it."
+)
+_NO_LOADING = (
+    "The statement would load files or call procedures that are not the database's own "
+    "(db.): leave that out."
+)
+_OWN = re.compile(r"db\.")
+_KNOWN = re.compile(
+    r"(?:db|dbms|tx|knowtrail)\.|gds\.(?:\w+\.)*(?:stream|stats|estimate|list|exists)\("
+)
+"""Procedures that, where they only read, stay in the database."""
+_NESTED_LOAD = re.compile(r"\bLOAD\s+CSV\b", re.IGNORECASE)
+_NESTED_CALL = re.compile(r"\bCALL\s+`?(\w[\w.`]*\()", re.IGNORECASE)
+"""In details: an expression's subquery has no operators of its own in a plan."""
+_REACHING = re.compile(r"\b(?:ai|apoc|genai)\.[\w.]+\(")
+"""Functions of plugins, of which some reach other machines."""
 _NO_WRITING = "The statement would {}, and only reading is allowed."
 _GIVE, _GIVE_THEM = "Give each with -p NAME=VALUE.", "Give each in parameters."
 """What a person is told who types a command, and what a program is that calls."""
@@ -105,17 +124,9 @@ class RunningStatement:
     @property
     def changes(self) -> str:
         """Say what was changed, empty where nothing was; known after the last row."""
-        c = self._counters
-        counts = {
-            "nodes created": c.nodes_created,
-            "nodes deleted": c.nodes_deleted,
-            "relationships created": c.relationships_created,
-            "relationships deleted": c.relationships_deleted,
-            "properties set": c.properties_set,
-            "labels added": c.labels_added,
-            "schema changes": self._schema_changes,
-        }
-        return ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+        counts = asdict(self._counters) | {"schema_changes": self._schema_changes}
+        told = (f"{n} {what.replace('_', ' ')}" for what, n in counts.items() if n)
+        return ", ".join(told)
 
 
 @contextmanager
@@ -138,12 +149,10 @@ def run_statement(
     _check_text(text)
     with (
         translate_errors(),
-        connection.driver.session(
-            database=connection.database,
+        connection.session(
             default_access_mode="WRITE" if write else "READ",
             fetch_size=FETCH_ROWS,
             notifications_min_severity="WARNING",
-            bookmark_manager=connection.driver.execute_query_bookmark_manager,
         ) as session,
     ):
         added_lines = 0
@@ -153,7 +162,10 @@ def run_statement(
             if word == "EXPLAIN":  # that it begins so is ours to see to
                 text, added_lines = explained, 1
             else:
-                _check_reads_only(session, explained)
+                with _explain_mistakes(added_lines=1):
+                    summary = session.run(explained).consume()
+                _check_plan(summary)
+                _check_stays_inside(summary, _KNOWN, _LOADING)
         with _explain_mistakes(added_lines=added_lines):
             result = session.run(text, dict(params or {}))
             yield RunningStatement(result, added_lines=added_lines)
@@ -178,12 +190,8 @@ async def aread_statement(
     """
     _check_text(text)
     with translate_errors():
-        async with connection.driver.session(
-            database=connection.database,
-            default_access_mode="READ",
-            fetch_size=limit,
-            bookmark_manager=connection.driver.execute_query_bookmark_manager,
-        ) as session:
+        reading = connection.session(default_access_mode="READ", fetch_size=limit)
+        async with reading as session:
             word, bare = _without_mode(text)
             explained = f"EXPLAIN\n{bare}"
             if word == "EXPLAIN":
@@ -192,9 +200,9 @@ async def aread_statement(
                 with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=1):
                     summary = await (await session.run(explained)).consume()
                 _check_plan(summary, _NO_WRITING)
-                _check_stays_inside(summary)
-            added = int(word == "EXPLAIN")
-            with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=added):
+                _check_stays_inside(summary, _OWN, _NO_LOADING)
+            added_lines = int(word == "EXPLAIN")
+            with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=added_lines):
                 result = await session.run(text, dict(params or {}))
                 rows = await result.fetch(limit)
                 return tuple(result.keys()), [list(row.values()) for row in rows]
@@ -209,13 +217,6 @@ def _check_text(text: str) -> None:
     except UnicodeEncodeError as error:
         msg = f"The statement is not valid text at character {error.start + 1}."
         raise InputError(msg) from error
-
-
-def _check_reads_only(session: neo4j.Session, explained: str) -> None:
-    """Ask the server what a statement would do, and refuse all but reading."""
-    with _explain_mistakes(added_lines=1):
-        summary = session.run(explained).consume()
-    _check_plan(summary)
 
 
 def _check_plan(summary: neo4j.ResultSummary, refusal: str = _READ_ONLY) -> None:
@@ -234,16 +235,16 @@ def _check_plan(summary: neo4j.ResultSummary, refusal: str = _READ_ONLY) -> None
             raise InputError(refusal.format("change the server"))
 
 
-def _check_stays_inside(summary: neo4j.ResultSummary) -> None:
-    """Refuse a statement that, as explained, reads more than this database."""
+def _check_stays_inside(
+    summary: neo4j.ResultSummary, known: re.Pattern[str], refusal: str
+) -> None:
+    """Refuse a statement that, as explained, may reach files or other machines."""
     for name, detail in _operators(summary.plan or {}):
-        foreign = name.startswith("Procedure") and not detail.startswith("db.")
-        if foreign or name.startswith("LoadCSV"):
-            msg = (
-                "The statement would load files or call procedures that are not the "
-                "database's own (db.): leave that out."
-            )
-            raise InputError(msg)
+        called = [detail] if name.startswith("Procedure") else []
+        called += _NESTED_CALL.findall(detail)
+        loads = name.startswith("LoadCSV") or _NESTED_LOAD.search(detail)
+        if loads or _REACHING.search(detail) or not all(map(known.match, called)):
+            raise InputError(refusal)
 
 
 def _without_mode(text: str) -> tuple[str, str]:
@@ -265,7 +266,6 @@ def _operators(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _plan_lines(plan: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a plan as a tree, the last operator first."""
     arguments = plan.get("args", {})
     name = plan.get("operatorType", "").partition("@")[0]
     details = " ".join(str(arguments.get("Details", "")).split())
@@ -301,7 +301,6 @@ def _explain_mistakes(
 
 
 def _one_line(message: str, *, added_lines: int = 0) -> str:
-    """Shorten a server's message to one line that keeps the position."""
     found = _POSITION.search(message)
     text = _JAVA_CLASS.sub("", message.splitlines()[0])
     text = _JAVA_VALUE.sub(r"\1", text)

@@ -13,22 +13,27 @@ from typing import TYPE_CHECKING
 from knowtrail.graph.errors import InputError, KnowtrailError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import IO, TextIO
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import IO, TextIO, TypeAlias
+
+    Opener: TypeAlias = Callable[[str, int], int]
 
 _FAILURE = "{path} cannot be written: {reason}."
 
 
 @contextmanager
-def whole_file(path: str | Path, *, failure: str = _FAILURE) -> Iterator[TextIO]:
+def whole_file(
+    path: str | Path, *, failure: str = _FAILURE, opener: Opener | None = None
+) -> Iterator[TextIO]:
     """Yield a text file that takes its place when the block ends without an error.
 
     It is UTF-8, its lines end at line feeds. It is flushed to the disk before, and
     removed where the block raises. A link is followed; something that is no regular
     file, such as a pipe, is written to as it is. `failure` says, with `path` and
-    `reason`, that it cannot be written, in a `StorageError`.
+    `reason`, that it cannot be written, in a `StorageError`. `opener` is that of
+    `open`, such as `private`.
     """
-    with whole_bytes(path, failure=failure) as data:
+    with whole_bytes(path, failure=failure, opener=opener) as data:
         file = TextIOWrapper(data, "utf-8", newline="\n")
         try:
             yield file
@@ -39,7 +44,9 @@ def whole_file(path: str | Path, *, failure: str = _FAILURE) -> Iterator[TextIO]
 
 
 @contextmanager
-def whole_bytes(path: str | Path, *, failure: str = _FAILURE) -> Iterator[IO[bytes]]:
+def whole_bytes(
+    path: str | Path, *, failure: str = _FAILURE, opener: Opener | None = None
+) -> Iterator[IO[bytes]]:
     """Yield a file of bytes that takes its place as one of `whole_file` does."""
     place = Path(path)
     try:
@@ -50,7 +57,7 @@ def whole_bytes(path: str | Path, *, failure: str = _FAILURE) -> Iterator[IO[byt
             return
         draft = place.with_name(f".{secrets.token_hex(6)}.part")
         try:
-            with draft.open("xb") as file:
+            with open(draft, "xb", opener=opener) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -94,8 +101,7 @@ def check_output(path: Path, suffixes: Sequence[str] = ()) -> str:
         msg = f"Cannot make {path}: its folder may not be written; choose another."
         raise InputError(msg)
     if path.is_dir():
-        msg = f"Cannot make {path}: it is a folder; name a file."
-        raise InputError(msg)
+        raise InputError(f"Cannot make {path}: it is a folder; name a file.")
     return suffix
 
 

@@ -21,7 +21,13 @@ QUERY_PROMPTS = {
 class ArrayEmbedder(ABC):
     """An embedder that makes arrays; lists come from these."""
 
+    name: str
     query_prompt = ""
+
+    @property
+    def loaded(self) -> bool:
+        """Say whether the model is in this process."""
+        return True
 
     @abstractmethod
     def embed_array(self, texts: list[str]) -> Vectors:

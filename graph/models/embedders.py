@@ -61,11 +61,7 @@ def dimensions_of(embedder: Embedder) -> int:
 
 
 def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Embed at least one text, as float32 of shape (texts, dimensions).
-
-    Raises:
-        VectorError: If a vector is missing, not finite, zero or of another length.
-    """
+    """Embed some texts: float32, (texts, dimensions); `VectorError` if unusable."""
     encode: Callable[[list[str]], Any] = getattr(
         embedder, "embed_array", embedder.embed_documents
     )
@@ -75,20 +71,18 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         msg = f"The embedder {embedder_name(embedder)} gave vectors of mixed lengths."
         raise VectorError(msg) from error
     if vectors.ndim != 2 or len(vectors) != len(texts):
-        msg = (
+        raise VectorError(
             f"The embedder {embedder_name(embedder)} gave {len(vectors)} vectors for "
             f"{len(texts)} texts."
         )
-        raise VectorError(msg)
     norms = np.linalg.norm(vectors, axis=1)
     bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
     if bad.size:
         kind = "a zero" if norms[bad[0]] == 0 else "a not finite"
-        msg = (
+        raise VectorError(
             f"The embedder {embedder_name(embedder)} gave {kind} vector for "
             f"{texts[int(bad[0])][:60]!r}: mend the model or leave that text out."
         )
-        raise VectorError(msg)
     return vectors
 
 
@@ -106,6 +100,10 @@ class DeferredEmbedder(ArrayEmbedder):
         self._wanted = name
         self._lock = threading.Lock()
         self._own: Any = None
+
+    def __reduce__(self) -> tuple[type[DeferredEmbedder], tuple[str]]:
+        """Travel to other processes by name."""
+        return type(self), (self._wanted,)
 
     @property
     def loaded(self) -> bool:
@@ -131,12 +129,10 @@ def named_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
 def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
     """Return the embedder of a name; the model itself is loaded at first use.
 
-    Args:
-        name: `provider:model`, or a sentence-transformers model name or folder.
-            Providers: `sentence-transformers`, `bf16` (the same with bfloat16
-            weights), `ollama`, `static` (a sentence-transformers model of static
-            embeddings: a draft mode, its neighbours differ) and `hash` (no model).
-        settings: Where Ollama answers.
+    A name is `provider:model`, or a sentence-transformers model name or folder.
+    Providers: `sentence-transformers`, `bf16` (the same with bfloat16 weights),
+    `ollama`, `static` (a sentence-transformers model of static embeddings: a draft
+    mode, its neighbours differ) and `hash` (no model).
 
     Raises:
         SettingsError: For an unknown provider, or one without a model.
@@ -169,11 +165,10 @@ def _provider(name: str) -> tuple[str, str]:
         msg = f"Embedder {name!r} names no model: write one, or PROVIDER:MODEL."
         raise SettingsError(msg)
     if provider not in _PROVIDERS:
-        msg = (
+        raise SettingsError(
             f"Unknown embedding provider {provider!r} in {name!r}: use a model name, "
             "bf16:MODEL, static:MODEL or ollama:MODEL."
         )
-        raise SettingsError(msg)
     return provider, model
 
 

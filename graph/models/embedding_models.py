@@ -108,7 +108,6 @@ class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
         return self._model
 
     def _load(self) -> Any:
-        """Load the model from a folder, the cache, a package or the hub."""
         _LOADING_LOG.info("Loading embedding model %s", self._place)
         from huggingface_hub.utils.logging import set_verbosity_error
         from sentence_transformers import SentenceTransformer
@@ -127,11 +126,10 @@ class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
                 if isinstance(error, RuntimeError) and "closed" not in str(error):
                     raise
                 _LOG.debug("No model at %s: %s", place, error)
-        msg = (
+        raise ModelError(
             f"The embedding model {self._place!r} is not on this machine and cannot be "
             "fetched: check the name and the network, or give a folder that holds it."
         )
-        raise ModelError(msg)
 
     @property
     def dimensions(self) -> int:
@@ -202,7 +200,6 @@ class HashEmbedder(ArrayEmbedder, Embeddings):
         return np.stack([self._vector(text) for text in texts])
 
     def _vector(self, text: str) -> Vectors:
-        """Return the normalised sum of the words' pseudo-random vectors."""
         import hashlib
 
         total = np.full(self.dimensions, 1e-3, dtype=np.float64)

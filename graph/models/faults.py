@@ -93,7 +93,6 @@ def _names(error: BaseException) -> str:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return an error with what it was raised from."""
     found: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and each not in found:

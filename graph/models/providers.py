@@ -64,9 +64,8 @@ class Provider:
     ) -> BaseChatModel:
         """Return LangChain's client, which does not try again by itself.
 
-        The model is as the provider calls it, `@` and an address behind it where it is
-        on another server; `otherwise` is what else can be done where a package or key
-        is missing.
+        An address may stand behind the model; `otherwise` is what else can be done
+        where a package or key is missing.
 
         Raises:
             MissingExtraError: If LangChain's package is not installed.
@@ -168,7 +167,6 @@ def address_of(name: str) -> str | None:
 
 
 def _addressed(model: str) -> tuple[str, str | None]:
-    """Return a model's name and the address behind it, if there is one."""
     name, marked, rest = model.partition("@http")
     if not marked:
         return model, None
@@ -214,7 +212,6 @@ def _foreign(path: str) -> BaseChatModel:
 
 
 def _first(names: tuple[str, ...]) -> str | None:
-    """Return the first of some variables that says something."""
     found = (environment().get(name, "").strip() for name in names)
     return next((value for value in found if value), None)
 

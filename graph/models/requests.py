@@ -101,7 +101,6 @@ class ModelRequest:
 
     @property
     def _heat(self) -> float:
-        """Return the temperature: the usual one where none is asked for."""
         if self.temperature is not None:
             return self.temperature
         return 0.0 if self.seed is None else 0.5

@@ -8,7 +8,7 @@ with another model says so at once, and the model is loaded here.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,27 +28,10 @@ MOST_TEXTS = 256
 """Texts of one question to the server, which takes no more."""
 
 
-@runtime_checkable
-class _Loadable(Protocol):
-    """An embedder whose model takes long to load."""
-
-    name: str
-    query_prompt: str
-
-    @property
-    def loaded(self) -> bool:
-        """Say whether the model is in this process."""
-        ...
-
-    def embed_array(self, texts: list[str]) -> Vectors:
-        """Return vectors as a float32 array of shape (texts, dimensions)."""
-        ...
-
-
 class ServedEmbedder(ArrayEmbedder):
     """A model that the server is asked for, until it has been loaded here."""
 
-    def __init__(self, own: _Loadable, connection: Connection) -> None:
+    def __init__(self, own: ArrayEmbedder, connection: Connection) -> None:
         self.name = own.name
         self.query_prompt = own.query_prompt
         self._own = own
@@ -65,7 +48,6 @@ class ServedEmbedder(ArrayEmbedder):
         return np.asarray(found, dtype=np.float32)
 
     def _asked(self, texts: list[str]) -> list[list[float]] | None:
-        """Return the server's vectors, None where it has none."""
         try:
             rows = self._connection.read(_STATEMENT, model=self.name, texts=texts)
         except DatabaseError as error:
@@ -97,9 +79,9 @@ async def aserved_query(
     return None if found is None else found[0]
 
 
-def _unloaded(embedder: Embedder) -> _Loadable | None:
+def _unloaded(embedder: Embedder) -> ArrayEmbedder | None:
     """Return an embedder whose model would have to be loaded, else None."""
-    if isinstance(embedder, _Loadable) and not embedder.loaded:
+    if isinstance(embedder, ArrayEmbedder) and not embedder.loaded:
         return embedder
     return None
 

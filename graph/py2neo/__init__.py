@@ -10,12 +10,7 @@ differs, and what is not there.
 
 from __future__ import annotations
 
-from knowtrail.graph.py2neo.cypher import (
-    Cursor,
-    CypherPlan,
-    CypherStats,
-    Record,
-)
+from knowtrail.graph.py2neo.cypher import Cursor, CypherPlan, CypherStats, Record
 from knowtrail.graph.py2neo.cypher_writing import (
     CypherExpression,
     cypher_escape,
@@ -32,12 +27,7 @@ from knowtrail.graph.py2neo.data import (
     Walkable,
     walk,
 )
-from knowtrail.graph.py2neo.database import (
-    Graph,
-    GraphService,
-    Schema,
-    SystemGraph,
-)
+from knowtrail.graph.py2neo.database import Graph, GraphService, Schema, SystemGraph
 from knowtrail.graph.py2neo.errors import (
     AuthenticationError,
     ClientError,
@@ -102,16 +92,9 @@ from knowtrail.graph.py2neo.matching import (
     StartsWith,
     identity_function,
 )
-from knowtrail.graph.py2neo.profiles import (
-    ConnectionProfile,
-    ServiceProfile,
-)
-from knowtrail.graph.py2neo.table import (
-    Table,
-)
-from knowtrail.graph.py2neo.transactions import (
-    Transaction,
-)
+from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
+from knowtrail.graph.py2neo.table import Table
+from knowtrail.graph.py2neo.transactions import Transaction
 
 __all__ = [
     "AND",

@@ -35,19 +35,7 @@ def create_nodes(
     labels: Iterable[str] | None = None,
     keys: Iterable[str] | None = None,
 ) -> None:
-    """Create a node for each row.
-
-    Args:
-        tx: Where to do it, see the module.
-        data: Dictionaries of properties, or lists of values in the order of `keys`.
-        labels: Labels of all nodes.
-        keys: Property keys, for lists.
-
-    Raises:
-        ClientError: If the server refuses it, as when a constraint is broken.
-        InputError: If a row has not a value for each key, or a name is empty.
-        TypeError: If a row is neither dictionary nor list.
-    """
+    """Create a node for each row, a dictionary, or a list in the order of `keys`."""
     shape = _Properties(keys)
     text = f"{_UNWIND}\nCREATE (_{_labels_text(labels)}){shape.sets()}"
     _run(tx, data, shape.sent, lambda _: text)
@@ -66,7 +54,6 @@ def merge_nodes(
     `merge_key` is a label, or a tuple of labels, and the property keys by which a node
     is found, such as `("Person", "name")`. `labels` are more labels, which nodes that
     are there get too; what is under the keys of `preserve` stays as it is in these.
-    The rest, and what is raised, is as for `create_nodes`.
     """
     own, merged = _parsed_key(merge_key)
     shape = _Properties(keys, merged, preserve)
@@ -86,23 +73,10 @@ def create_relationships(
 ) -> None:
     """Create a relationship for each row, between nodes that are there.
 
-    A row whose nodes are not there creates nothing.
-
-    Args:
-        tx: Where to do it, see the module.
-        data: Triples of start node, properties and end node. Nodes are given by the
-            values of their key, or as nodes or identities where there is no key;
-            properties as a dictionary, or a list of values in the order of `keys`.
-        rel_type: Type of all relationships.
-        start_node_key: Label, or tuple of labels, and the property keys by which a
-            start node is found, such as `("Person", "name")`.
-        end_node_key: The same for end nodes.
-        keys: Property keys, for lists.
-
-    Raises:
-        ClientError: If the server refuses it.
-        InputError: If a row is no triple, lacks a value, or a name is empty.
-        TypeError: If something is no identity.
+    A row is a triple of start node, properties and end node. Nodes are given by the
+    values of their key, such as `("Person", "name")`, or as nodes or identities where
+    there is no key; properties as a dictionary, or a list of values in the order of
+    `keys`. A row whose nodes are not there creates nothing.
     """
     types = _one_type(rel_type)
     shape = _Properties(keys)
@@ -123,13 +97,11 @@ def merge_relationships(
 
     `merge_key` is a type, or a tuple of a type and the property keys by which a
     relationship between two nodes is found, such as `("KNOWS", "since")`; what is under
-    the keys of `preserve` stays as it is in those that are there. The rest, and what is
-    raised, is as for `create_relationships`.
+    the keys of `preserve` stays as it is in those that are there.
     """
     parts = tuple(merge_key) if isinstance(merge_key, list | tuple) else (merge_key,)
     if not parts:
-        msg = "There is nothing to merge by: give a type, such as 'KNOWS'."
-        raise InputError(msg)
+        raise InputError("There is nothing to merge by: give a type, such as 'KNOWS'.")
     types = _one_type(parts[0])
     shape = _Properties(keys, parts[1:], preserve)
     write = f"MERGE (a)-[_:{types}{shape.pattern()}]->(b){shape.sets()}"
@@ -235,7 +207,6 @@ class _Properties:
         return "".join(clause + value for clause, value in texts.items() if value)
 
     def sent(self, row: Any, number: int) -> Any:
-        """Return a row as it is sent; its number is for messages."""
         if self._keys is not None:
             row = self._values(row, self._keys, number)
         elif row is None:
@@ -260,14 +231,12 @@ class _Properties:
         if isinstance(row, Mapping):
             return [row.get(key) for key in keys]
         if not isinstance(row, Sequence) or isinstance(row, str | bytes):
-            msg = f"Row {number} is no list of values: {row!r}."
-            raise UnsupportedValueError(msg)
+            raise UnsupportedValueError(f"Row {number} is no list of values: {row!r}.")
         if len(row) != len(keys):
-            msg = (
+            raise InputError(
                 f"Row {number} has {len(row)} values for {len(keys)} keys: give as "
                 "many, None where there is none."
             )
-            raise InputError(msg)
         return list(row)
 
 
@@ -309,10 +278,9 @@ class _End:
 def _parsed_key(key: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return labels and property keys of a key such as `("Person", "name")`."""
     if isinstance(key, str) or not isinstance(key, Sequence) or len(key) < 2:
-        msg = (
+        raise InputError(
             f"{key!r} finds no node: give a label and keys, such as ('Person', 'name')."
         )
-        raise InputError(msg)
     labels = (key[0],) if isinstance(key[0], str) else tuple(key[0])
     for name in (*labels, *key[1:]):
         cypher_escape(name)
@@ -320,7 +288,6 @@ def _parsed_key(key: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _labels_text(labels: Iterable[str] | None) -> str:
-    """Return labels, or one label, as Cypher writes them behind a variable."""
     if isinstance(labels, str):
         labels = (labels,)
     return "".join(f":{name}" for name in sorted(map(cypher_escape, labels or ())))
@@ -328,6 +295,5 @@ def _labels_text(labels: Iterable[str] | None) -> str:
 
 def _one_type(rel_type: Any) -> str:
     if rel_type is None or isinstance(rel_type, list | tuple | set | frozenset):
-        msg = f"{rel_type!r} is not one type of relationships."
-        raise UnsupportedValueError(msg)
+        raise UnsupportedValueError(f"{rel_type!r} is not one type of relationships.")
     return type_names(rel_type)[0]

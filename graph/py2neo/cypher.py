@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.graph.extras import installing
-from knowtrail.graph.py2neo.cypher_writing import (
-    CypherExpression,
-    cypher_escape,
-    cypher_join,
-    cypher_repr,
-    cypher_str,
-    value_text,
-)
+from knowtrail.graph.py2neo.cypher_writing import CypherExpression as CypherExpression
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape as cypher_escape
+from knowtrail.graph.py2neo.cypher_writing import cypher_join as cypher_join
+from knowtrail.graph.py2neo.cypher_writing import cypher_repr as cypher_repr
+from knowtrail.graph.py2neo.cypher_writing import cypher_str as cypher_str
+from knowtrail.graph.py2neo.cypher_writing import value_text
 from knowtrail.graph.py2neo.data import Subgraph
 from knowtrail.graph.py2neo.table import Table
 
@@ -24,18 +22,6 @@ if TYPE_CHECKING:
 
     import neo4j
 
-__all__ = [
-    "Cursor",
-    "CypherExpression",
-    "CypherPlan",
-    "CypherStats",
-    "Record",
-    "cypher_escape",
-    "cypher_join",
-    "cypher_repr",
-    "cypher_str",
-]
-
 PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""
 _AHEAD = 1000
@@ -43,11 +29,7 @@ _AHEAD = 1000
 
 
 class Record(tuple[Any, ...]):
-    """A row: a tuple of values that are also found by the names of their columns.
-
-    Iteration gives the values; `keys`, `values`, `items`, `get`, `data` and `dict` see
-    it as a mapping.
-    """
+    """A row: a tuple of values that are also found by the names of their columns."""
 
     _keys: tuple[str, ...]
 
@@ -145,7 +127,6 @@ def _united(values: Iterable[Any]) -> Subgraph | None:
 
 
 def _subgraphs(values: Iterable[Any]) -> Iterator[Subgraph]:
-    """Yield the values that are subgraphs, also those inside lists and maps."""
     for value in values:
         if isinstance(value, Subgraph):
             yield value
@@ -212,11 +193,7 @@ class Cursor:
         return CypherStats(getattr(self._summary, "counters", None))
 
     def forward(self, amount: int = 1) -> int:
-        """Move on by some rows, as far as there are any, and return by how many.
-
-        Raises:
-            InputError: If the amount is negative.
-        """
+        """Move on by some rows, as far as there are any, and return by how many."""
         if amount < 0:
             msg = f"forward({amount}): a cursor moves forward only, give 0 or more."
             raise InputError(msg)
@@ -240,8 +217,7 @@ class Cursor:
 
     def __getitem__(self, key: int | str) -> Any:
         if self.current is None:
-            msg = "The cursor is at no row yet: move it forward first."
-            raise IndexError(msg)
+            raise IndexError("The cursor is at no row yet: move it forward first.")
         return self.current[key]
 
     def _record(self, index: int) -> Record:
@@ -260,7 +236,6 @@ class Cursor:
         return [self._hydrate(value) for value in row]
 
     def _rest(self) -> list[Record]:
-        """Move to the last row and return the records of all that were left."""
         rows = self._rows[self._next :]
         rest = [Record(self._keys, self._values(row)) for row in rows]
         if rest:
@@ -268,11 +243,7 @@ class Cursor:
         return rest
 
     def evaluate(self, field: int | str = 0) -> Any:
-        """Move on by one row and return one value of it, None where there is no such.
-
-        Raises:
-            KeyError: If there is no column of that name.
-        """
+        """Move on by one row and return one value of it, None where there is none."""
         if not self.forward() or self.current is None:
             return None
         if isinstance(field, int) and field >= len(self.current):
@@ -291,10 +262,7 @@ class Cursor:
         return made
 
     def preview(self, limit: int | None = None) -> Table | None:
-        """Return the next rows, 3 or `limit`, as a table, without moving.
-
-        None stands for a result without columns.
-        """
+        """Return the next rows, 3 or `limit`, as a table, without moving."""
         if not self._keys:
             return None
         stop = min(len(self._rows), self._next + (3 if limit is None else limit))
@@ -346,8 +314,7 @@ def _imported(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        msg = f"This needs {name}: {installing(name)}."
-        raise MissingExtraError(msg) from error
+        raise MissingExtraError(f"This needs {name}: {installing(name)}.") from error
 
 
 class _Named(dict[str, Any]):

@@ -1,10 +1,17 @@
-"""Cypher text: identifiers escaped, values written as literals, clauses joined."""
+"""Cypher text: identifiers escaped, values as literals; parameters that can be sent.
+
+The driver asks the zone of a time for its offset with an object of its own in the place
+of a `datetime`. Zones of `zoneinfo`, and any of a `time`, cannot stand that:
+the process fails or crashes. So such times get a zone that has the same name and knows
+the one offset that is asked for.
+"""
 
 from __future__ import annotations
 
-import math
 import re
+from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
@@ -12,28 +19,81 @@ from knowtrail.graph.py2neo.errors import UnsupportedValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+_PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
+"""Classes of values that are sent as they are."""
+
+
+def sendable(value: Any) -> Any:
+    """Return a value with times that the driver can send, copied where it changes."""
+    return _changed(value) if _has_zone(value) else value
+
+
+def _has_zone(value: Any) -> bool:
+    kind = type(value)
+    if kind in _PLAIN:
+        return False
+    if isinstance(value, dict):
+        value = list(value.values())
+    elif kind is not list and kind is not tuple:
+        return isinstance(getattr(value, "tzinfo", None), tzinfo)
+    if set(map(type, value)) <= _PLAIN:
+        return False
+    return any(map(_has_zone, value))
+
+
+def _changed(value: Any) -> Any:
+    kind = type(value)
+    if isinstance(value, dict):
+        return {key: _changed(item) for key, item in value.items()}
+    if kind is list or kind is tuple:
+        return [_changed(item) for item in value]
+    zone = getattr(value, "tzinfo", None)
+    if isinstance(value, time) and zone is not None:
+        return _time(value)
+    if not isinstance(zone, ZoneInfo):
+        return value
+    native = value if isinstance(value, datetime) else value.to_native()
+    return value.replace(tzinfo=Zone(zone.key, native.utcoffset()))
+
+
+def _time(value: time) -> Any:
+    from neo4j.time import Time
+
+    offset = value.utcoffset()
+    zone = None if offset is None else Zone(None, offset)
+    return Time.from_native(value.replace(tzinfo=zone))
+
+
+class Zone(tzinfo):
+    """A zone at one moment: its name (IANA), None for a mere offset from UTC."""
+
+    def __init__(self, key: str | None, offset: timedelta | None) -> None:
+        self.key = key
+        self._offset = offset
+
+    def utcoffset(self, moment: object) -> timedelta | None:
+        """Return the offset, whatever the moment."""
+        return self._offset
+
+    def dst(self, moment: object) -> timedelta | None:
+        """Return that daylight saving is not known."""
+        return None
+
+    def tzname(self, moment: object) -> str | None:
+        """Return the name of the zone."""
+        return self.key
+
+
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFUSED = re.compile(r"[\0\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NAMED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_TEMPORAL = {
-    "Date": "date",
-    "date": "date",
-    "DateTime": "datetime",
-    "datetime": "datetime",
-    "Time": "time",
-    "time": "time",
-    "Duration": "duration",
-    "timedelta": "duration",
-}
-"""Class of a value -> function of Cypher that makes one from its ISO 8601 text."""
+_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 class CypherExpression:
-    """Cypher that stands for itself, not for a text.
-
-    `cypher_repr` writes it as it is, so that it must never be made from data.
-    """
+    """Cypher that is written as it is, so that it must never be made from data."""
 
     def __init__(self, value: str) -> None:
         self.value = value
@@ -47,10 +107,6 @@ def cypher_escape(identifier: str) -> str:
 
     It cannot end early, whatever it holds. Backslashes become their code, since the
     server reads such codes before it looks for backticks.
-
-    Raises:
-        InputError: If it is empty, or has a character that Neo4j refuses in names.
-        TypeError: If it is no text.
     """
     if not isinstance(identifier, str):
         msg = f"A name in Cypher is text, not {type(identifier).__name__}."
@@ -58,11 +114,10 @@ def cypher_escape(identifier: str) -> str:
     if _SIMPLE.fullmatch(identifier):
         return identifier
     if not identifier or _REFUSED.search(identifier):
-        msg = (
+        raise InputError(
             f"{identifier!r} cannot be a name in Cypher: use at least one character, "
             "and neither null nor half of one."
         )
-        raise InputError(msg)
     doubled = identifier.replace("\\", "\\u005C").replace("`", "``")
     return f"`{doubled}`"
 
@@ -71,11 +126,7 @@ def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
     """Join clauses, one a line, to one statement with all its parameters.
 
     Clauses are texts, or tuples of a text and a dictionary of parameters; None is left
-    out.
-
-    Raises:
-        InputError: If two clauses give one parameter different values.
-        TypeError: If a clause is neither text nor such a tuple.
+    out. No two may give one parameter different values.
     """
     texts: list[str] = []
     joined: dict[str, Any] = {}
@@ -109,15 +160,10 @@ def add_parameters(to: dict[str, Any], parameters: Mapping[str, Any]) -> None:
 
 
 def cypher_repr(value: Any, *, quote: str | None = None) -> str:
-    r"""Return a value as Cypher writes it.
+    r"""Return a value as Cypher writes it, for people to read.
 
     Dates, times, durations and points become calls of the functions that make them.
-    It is for people to read: give values to statements as parameters. Without a
-    `quote`, texts stand between `'`, or `"` where they have `'` alone.
-
-    Raises:
-        InputError: If a whole number needs more than 64 bits.
-        TypeError: If Cypher has no such value.
+    Without a `quote`, texts stand between `'`, or `"` where they have `'` alone.
     """
     if value is None:
         return "null"
@@ -157,17 +203,13 @@ def value_text(value: Any) -> str:
 
 def _integer_text(value: int) -> str:
     if not -(2**63) <= value < 2**63:
-        msg = f"{value} needs more than the 64 bits of a number in Neo4j."
-        raise InputError(msg)
+        raise InputError(f"{value} needs more than the 64 bits of a number in Neo4j.")
     return str(int(value))
 
 
 def _float_text(value: float) -> str:
-    if math.isfinite(value):
-        return repr(float(value))
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
+    text = repr(float(value))
+    return _NOT_FINITE.get(text, text)
 
 
 def _quoted(text: str, quote: str | None) -> str:
@@ -195,26 +237,36 @@ def _composite_text(value: Any, quote: str | None) -> str:
             for key, item in value.items()
         )
         return f"{{{', '.join(pairs)}}}"
-    if type(value).__name__ not in _TEMPORAL and isinstance(value, list | tuple):
+    if (text := _temporal_text(value)) is not None:
+        return text
+    if isinstance(value, list | tuple):
         return f"[{', '.join(cypher_repr(item, quote=quote) for item in value)}]"
-    return _temporal_text(value)
+    raise UnsupportedValueError(
+        f"Cypher has no literal for {type(value).__name__}: use a parameter."
+    )
 
 
-def _temporal_text(value: Any) -> str:
-    function = _TEMPORAL.get(type(value).__name__)
+def _temporal_text(value: Any) -> str | None:
+    """Return a moment or duration as a call of what makes it of its ISO 8601 text."""
+    import neo4j.time as bolt
+
+    kinds: dict[str, tuple[type, type]] = {
+        "duration": (timedelta, bolt.Duration),
+        "datetime": (datetime, bolt.DateTime),
+        "date": (date, bolt.Date),
+        "time": (time, bolt.Time),
+    }
+    function = next((n for n, kind in kinds.items() if isinstance(value, kind)), None)
     if function is None:
-        msg = f"Cypher has no literal for {type(value).__name__}: use a parameter."
-        raise UnsupportedValueError(msg)
-    if function == "duration" and not hasattr(value, "iso_format"):
-        from neo4j.time import Duration
-
-        value = Duration(
+        return None
+    if isinstance(value, timedelta):
+        value = bolt.Duration(
             days=value.days, seconds=value.seconds, microseconds=value.microseconds
         )
-    if function in {"time", "datetime"} and value.tzinfo is None:
-        function = f"local{function}"
-    iso = value.iso_format() if hasattr(value, "iso_format") else value.isoformat()
+    iso = value.isoformat() if isinstance(value, date | time) else value.iso_format()
     tzinfo = getattr(value, "tzinfo", None)
+    if function in {"time", "datetime"} and tzinfo is None:
+        function = f"local{function}"
     zone = getattr(tzinfo, "key", None) or getattr(tzinfo, "zone", None)
     named = f"[{zone}]" if zone and function == "datetime" else ""
     return f"{function}({_quoted(f'{iso}{named}', None)})"

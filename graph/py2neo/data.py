@@ -17,21 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape, key_text, value_text
-from knowtrail.graph.py2neo.errors import UniquenessError
+from knowtrail.graph.py2neo.errors import UniquenessError as UniquenessError
 
 if TYPE_CHECKING:
     from knowtrail.graph.py2neo.database import Graph
-
-__all__ = [
-    "Entity",
-    "Node",
-    "Path",
-    "Relationship",
-    "Subgraph",
-    "UniquenessError",
-    "Walkable",
-    "walk",
-]
 
 T = TypeVar("T")
 
@@ -54,6 +43,7 @@ class SetView(Set[T]):
         return SetView(it)
 
     def __call__(self) -> frozenset[T]:
+        """Return a plain set of the members."""
         return frozenset(self._items)
 
     def union(self, *others: Iterable[Any]) -> SetView[Any]:
@@ -62,13 +52,11 @@ class SetView(Set[T]):
 
     def intersection(self, *others: Iterable[Any]) -> SetView[T]:
         """Return the members that all others have too, in the order here."""
-        there = [frozenset(other) for other in others]
-        return SetView(item for item in self if all(item in other for other in there))
+        return SetView(filter(self().intersection(*others).__contains__, self))
 
     def difference(self, *others: Iterable[Any]) -> SetView[T]:
         """Return the members that no other has."""
-        there = frozenset(chain(*others))
-        return SetView(item for item in self if item not in there)
+        return SetView(filter(self().difference(*others).__contains__, self))
 
     def symmetric_difference(self, other: Iterable[Any]) -> SetView[Any]:
         """Return the members that one of both has."""
@@ -158,11 +146,10 @@ class Subgraph:
 
     def _joined(self, other: Any, way: Callable[[Any, Any], Any]) -> Subgraph:
         if not isinstance(other, Subgraph):
-            msg = (
+            raise TypeError(
                 f"{other!r} is no node, relationship, path or subgraph, so that it "
                 "cannot be joined with one."
             )
-            raise TypeError(msg)
         pairs = zip(self._sets(), other._sets(), strict=True)
         return Subgraph(*(way(ours, theirs) for ours, theirs in pairs))
 
@@ -214,12 +201,12 @@ class Walkable(Subgraph):
     @property
     def nodes(self) -> Any:
         """Return the nodes in the order of the walk, each as often as it is met."""
-        return self._sequence[0::2]
+        return tuple(self.__walk__())[0::2]
 
     @property
     def relationships(self) -> Any:
         """Return the relationships in the order of the walk."""
-        return self._sequence[1::2]
+        return tuple(self.__walk__())[1::2]
 
     @property
     def start_node(self) -> Node:
@@ -239,8 +226,7 @@ class Walkable(Subgraph):
             return self.relationships[index]
         start, stop, step = index.indices(len(self))
         if step != 1:
-            msg = "A path can be cut without a step only: write path[1:3]."
-            raise InputError(msg)
+            raise InputError("A path can be cut without a step only: write path[1:3].")
         return Path._walked(self._sequence[2 * start : 2 * max(start, stop) + 1])
 
     def __eq__(self, other: object) -> bool:
@@ -258,25 +244,14 @@ class Walkable(Subgraph):
 class Path(Walkable):
     """A walk through a graph, over relationships in either direction.
 
-    Args:
-        entities: Nodes, relationships and paths that follow each other; a dictionary
-            becomes a node with these properties, None a node without any, and a text
-            between two of them a relationship of that type.
-
-    Raises:
-        InputError: If one does not continue where the one before ends.
-        TypeError: If something cannot be walked.
-
-    Example:
-        ```python
-        Path({"name": "Alice"}, "KNOWS", {"name": "Bob"}, "KNOWS", None)
-        ```
+    A dictionary becomes a node with these properties, None a node without any, and a
+    text between two of them a relationship of that type:
+    `Path({"name": "Alice"}, "KNOWS", None)`.
     """
 
     def __init__(self, *entities: Any) -> None:
         if not entities:
-            msg = "A path has at least one node: give one."
-            raise InputError(msg)
+            raise InputError("A path has at least one node: give one.")
         parts = [
             Node(**(part or {})) if part is None or type(part) is dict else part
             for part in entities
@@ -314,13 +289,9 @@ class Path(Walkable):
 
 
 def walk(*walkables: Any) -> Iterator[Any]:
-    """Yield the nodes and relationships of walkables, one after the other.
+    """Yield the nodes and relationships of walkables that continue each other.
 
     A walkable that ends where the last one ended is walked backwards.
-
-    Raises:
-        InputError: If one neither starts nor ends where the one before ended.
-        TypeError: If something cannot be walked.
     """
     end: Any = None
     for walkable in walkables:
@@ -332,8 +303,7 @@ def walk(*walkables: Any) -> Iterator[Any]:
             yield steps[0]
         elif steps[0] != end:
             if steps[-1] != end:
-                msg = f"{walkable!r} neither starts nor ends at {end!r}."
-                raise InputError(msg)
+                raise InputError(f"{walkable!r} neither starts nor ends at {end!r}.")
             steps.reverse()
         yield from steps[1:]
         end = steps[-1]
@@ -344,10 +314,7 @@ class Entity(dict[str, Any], Walkable):  # type: ignore[misc]
 
     A key that is missing has the value None, and setting None takes a key away. What
     is known only by its identity is read from the server before anything is looked up.
-
-    Attributes:
-        graph: The graph that it is stored in, None while it is local only.
-        identity: The server's element id there, None while it is local only.
+    `graph` and `identity`, the server's element id there, are None while it is local.
     """
 
     graph: Graph | None = None
@@ -412,7 +379,6 @@ class Entity(dict[str, Any], Walkable):  # type: ignore[misc]
         return not self == other
 
     def _same_place(self, other: Entity) -> bool:
-        """Return whether both are bound to one entity of one service."""
         if self.identity != other.identity or self.graph is None or other.graph is None:
             return False
         return self.graph.service == other.graph.service
@@ -441,11 +407,10 @@ def _refused(sign: str) -> Callable[..., Any]:
     """Return an operator that says how to write what would change an entity."""
 
     def refuse(self: Entity, other: object) -> Any:
-        msg = (
+        raise TypeError(
             f"{sign}= cannot turn a {type(self).__name__} into a subgraph: write "
             f"subgraph = a {sign} b."
         )
-        raise TypeError(msg)
 
     return refuse
 
@@ -503,8 +468,7 @@ class LabelSet(MutableSet[str]):
 
 def _checked_label(label: object) -> str:
     if not isinstance(label, str):
-        msg = f"A label is text, not {type(label).__name__}: {label!r}."
-        raise TypeError(msg)
+        raise TypeError(f"A label is text, not {type(label).__name__}: {label!r}.")
     return label
 
 
@@ -515,11 +479,6 @@ class Node(Entity):
     equal to nothing but itself; labels and properties do not count. So the hash of a
     node changes when it is bound. `graph.merge` finds the nodes of a subclass by its
     `__primarylabel__` and `__primarykey__`.
-
-    Example:
-        ```python
-        alice = Node("Person", name="Alice")
-        ```
     """
 
     __primarylabel__: str | None = None
@@ -538,16 +497,6 @@ class Node(Entity):
         node._labels = dict.fromkeys(labels)
         dict.update(node, properties)
         return node
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Return the node itself."""
-        return (self,)
-
-    @property
-    def relationships(self) -> tuple[Relationship, ...]:
-        """Return nothing."""
-        return ()
 
     def __walk__(self) -> Iterator[Any]:
         yield self
@@ -621,9 +570,6 @@ class Relationship(Entity):
     `Relationship.type("KNOWS")`, and a subclass written with `class` has its own name
     as type, which may be left out. Two are equal when they stand for the same stored
     relationship; while one of them is local, when type, nodes and properties are equal.
-
-    Raises:
-        TypeError: If there is no node, more than two, or something else between them.
     """
 
     def __new__(cls, /, *nodes: Any, **properties: Any) -> Relationship:
@@ -643,17 +589,14 @@ class Relationship(Entity):
 
     def __init__(self, /, *nodes: Any, **properties: Any) -> None:
         if not nodes:
-            msg = "A relationship has a start node: give one."
-            raise TypeError(msg)
+            raise TypeError("A relationship has a start node: give one.")
         if len(nodes) > 1 and isinstance(nodes[1], str):
             nodes = (nodes[0], *nodes[2:])
         if len(nodes) > 2:
-            msg = f"A relationship has two ends, not {len(nodes)}."
-            raise TypeError(msg)
+            raise TypeError(f"A relationship has two ends, not {len(nodes)}.")
         for node in nodes:
             if not isinstance(node, Node):
-                msg = f"A relationship joins nodes; {node!r} is none."
-                raise TypeError(msg)
+                raise TypeError(f"A relationship joins nodes; {node!r} is none.")
         self._ends: tuple[Node, Node] = (nodes[0], nodes[-1])
         super().__init__(**properties)
 
@@ -679,11 +622,6 @@ class Relationship(Entity):
     def nodes(self) -> tuple[Node, Node]:
         """Return start and end node."""
         return self._ends
-
-    @property
-    def relationships(self) -> tuple[Relationship, ...]:
-        """Return the relationship itself."""
-        return (self,)
 
     def __walk__(self) -> Iterator[Any]:
         yield from (self._ends[0], self, self._ends[1])

@@ -7,9 +7,9 @@ import logging
 import threading
 import weakref
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, wraps
 from inspect import isgenerator
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
@@ -17,24 +17,24 @@ from neo4j.exceptions import DriverError, Neo4jError
 from knowtrail.graph.db.driver import driver_options, is_loopback
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape, sendable
 from knowtrail.graph.py2neo.errors import (
     ClientError,
     ConnectionUnavailable,
     ServiceUnavailable,
-    TransactionFinished,
     UnsupportedValueError,
     WriteServiceUnavailable,
     translated,
 )
+from knowtrail.graph.py2neo.errors import TransactionFinished as TransactionFinished
 from knowtrail.graph.py2neo.matching import (
     NodeMatcher,
     RelationshipMatch,
     RelationshipMatcher,
 )
-from knowtrail.graph.py2neo.parameters import sendable
 from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
-from knowtrail.graph.py2neo.transactions import Transaction, Values, read_all
+from knowtrail.graph.py2neo.transactions import Transaction as Transaction
+from knowtrail.graph.py2neo.transactions import read_all
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,15 +43,8 @@ if TYPE_CHECKING:
     from knowtrail.graph.py2neo.cypher import Cursor
     from knowtrail.graph.py2neo.data import Node, Relationship, Subgraph
 
-__all__ = [
-    "Graph",
-    "GraphService",
-    "Schema",
-    "SystemGraph",
-    "Transaction",
-    "TransactionFinished",
-]
-
+P = ParamSpec("P")
+R = TypeVar("R")
 Profile: TypeAlias = "str | ConnectionProfile | None"
 _LOG = logging.getLogger(__name__)
 _OPTIONS = {
@@ -68,6 +61,7 @@ class Version(tuple[int, ...]):
     _text: str
 
     def __new__(cls, text: str) -> Version:
+        """Read a version."""
         numbers = text.partition("-")[0].partition("+")[0].split(".")
         version = super().__new__(cls, (int(n) for n in numbers if n.isdigit()))
         version._text = text
@@ -83,23 +77,12 @@ class Version(tuple[int, ...]):
 class GraphService:
     """A Neo4j server, and the graphs in it.
 
-    It holds one driver, which opens connections as they are needed and may be shared
-    by threads. The driver is closed with `close`, or when the service is forgotten.
-    Services are equal when they speak to one address, whoever speaks.
-
-    Args:
-        profile: Address as a URI or profile. Without it and any setting, the server
-            that Knowtrail's settings name (`NEO4J_URI`), or else the managed local
-            server, which is started where it does not run.
-        settings: Single settings of a `ServiceProfile`; and `user_agent`,
-            `max_connections` (40) and `connection_timeout` in seconds.
-
-    Attributes:
-        profile: Where the server is, and as whom it is spoken to.
-
-    Raises:
-        ConnectionUnavailable: If nothing answers, or the credentials are refused.
-        SettingsError: If a setting is not known.
+    Without a profile and any setting it is the server that Knowtrail's settings name
+    (`NEO4J_URI`), or else the managed local server, which is started where it does not
+    run. Settings are those of a `ServiceProfile`, and `user_agent`, `max_connections`
+    (40) and `connection_timeout` in seconds. It holds one driver, which may be shared
+    by threads and is closed with `close`, or when the service is forgotten. Services
+    are equal when they speak to one address, whoever speaks.
     """
 
     def __init__(self, profile: Profile = None, **settings: Any) -> None:
@@ -179,8 +162,7 @@ class GraphService:
         if name is None:
             return self.default_graph
         if name not in self.keys():
-            msg = f"Graph {name!r} does not exist for service {self.uri!r}."
-            raise KeyError(msg)
+            raise KeyError(f"Graph {name!r} does not exist for service {self.uri!r}.")
         return Graph._of(self, name)
 
     def _component(self) -> tuple[str, str, str]:
@@ -238,32 +220,25 @@ def _managed_server(settings: Settings) -> Settings:
     return _HELD.enter_context(served(settings))
 
 
+def _alone(
+    method: Callable[Concatenate[Transaction, P], R], *, readonly: bool = False
+) -> Callable[Concatenate[Graph, P], R]:
+    """Return what does as a method of a transaction, in one of its own."""
+
+    @wraps(method)
+    def run(self: Graph, /, *args: P.args, **named: P.kwargs) -> R:
+        return method(self.auto(readonly=readonly), *args, **named)
+
+    return run
+
+
 class Graph:
-    """A database of a Neo4j server.
+    """A database of a Neo4j server, the default one without a name.
 
-    It may be shared by threads; each statement has a session of its own, closed when
-    the statement returns. Statements of one service see its earlier writes. A graph
-    is always true, also one without relationships, which `len` counts.
-
-    Args:
-        profile: Address as a URI or profile; see `GraphService` for none.
-        name: Name of the database; None for the default of the server.
-        settings: Single settings, as `GraphService` takes them.
-
-    Attributes:
-        service: The server that it is a graph of.
-        name: Its name, None for the default of the server.
-
-    Raises:
-        ConnectionUnavailable: If nothing answers, or the credentials are refused.
-        SettingsError: If a setting is not known.
-        TypeError: If the name is no text.
-
-    Example:
-        ```python
-        graph = Graph("bolt://localhost:7687", auth=("neo4j", "password"))
-        graph.create(Node("Person", name="Alice"))
-        ```
+    It takes what `GraphService` does, and may be shared by threads; each statement has
+    a session of its own, closed when the statement returns. Statements of one service
+    see its earlier writes. A graph is always true, also one without relationships,
+    which `len` counts.
     """
 
     def __init__(
@@ -278,7 +253,6 @@ class Graph:
 
     @classmethod
     def _of(cls, service: GraphService, name: str | None) -> Self:
-        """Make the handle of a graph of a service that is open."""
         graph = cls.__new__(cls)
         graph.service = service
         graph.name = graph._shown = name
@@ -331,19 +305,14 @@ class Graph:
         """Make nothing of a transaction take effect."""
         tx.rollback()
 
-    def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
-        """Run a statement, once, in a transaction of its own and return its rows.
-
-        Raises:
-            ClientError: If the server refuses the statement or its data.
-            ServiceUnavailable: If the server went away.
-            UnsupportedValueError: If a parameter is of a type that Neo4j lacks.
-        """
-        return self.auto().run(cypher, parameters, **more)
-
-    def evaluate(self, cypher: str, parameters: Values = None, **more: Any) -> Any:
-        """Run a statement and return the first value of its first row, or None."""
-        return self.run(cypher, parameters, **more).evaluate()
+    run = _alone(Transaction.run)
+    evaluate = _alone(Transaction.evaluate)
+    create = _alone(Transaction.create)
+    push = _alone(Transaction.push)
+    pull = _alone(Transaction.pull, readonly=True)
+    delete = _alone(Transaction.delete)
+    separate = _alone(Transaction.separate)
+    exists = _alone(Transaction.exists, readonly=True)
 
     def query(
         self,
@@ -354,10 +323,6 @@ class Graph:
         """Run a statement that only reads, again where that may help.
 
         The server gives each attempt `timeout` seconds.
-
-        Raises:
-            ClientError: If the server refuses the statement, or it would write.
-            ServiceUnavailable: If the server went away.
         """
 
         @neo4j.unit_of_work(timeout=timeout)
@@ -378,21 +343,13 @@ class Graph:
     ) -> None:
         """Run a piece of work that writes and returns nothing, again where that helps.
 
-        Args:
-            cypher: A statement, or a function of a transaction, which may be called
-                more than once; where it is a generator, it is run to its end.
-            parameters: Parameters of the statement; keyword arguments (a dictionary)
-                or further arguments (a sequence) of the function.
-            timeout: Seconds that the server gives each attempt.
-
-        Raises:
-            ClientError: If the server refuses.
-            TypeError: If the work is neither text nor function.
-            WriteServiceUnavailable: If the server went away.
+        It is a statement, or a function of a transaction, which may be called more than
+        once; where it is a generator, it is run to its end. `parameters` are those of
+        the statement, or keyword (a dictionary) or further arguments of the function.
+        The server gives each attempt `timeout` seconds.
         """
         if not isinstance(cypher, str) and not callable(cypher):
-            msg = f"Work is a statement or a function, not {cypher!r}."
-            raise TypeError(msg)
+            raise TypeError(f"Work is a statement or a function, not {cypher!r}.")
         own: list[BaseException] = []
 
         @neo4j.unit_of_work(timeout=timeout)
@@ -419,10 +376,6 @@ class Graph:
                 raise own[-1] from None
             raise
 
-    def create(self, subgraph: Subgraph) -> None:
-        """Store all that is local in a subgraph; see `Transaction.create`."""
-        self.auto().create(subgraph)
-
     def merge(
         self, subgraph: Subgraph, label: str | None = None, *property_keys: Any
     ) -> None:
@@ -431,26 +384,6 @@ class Graph:
         for key in property_keys:
             keys += key if isinstance(key, list | tuple) else [key]
         self.auto().merge(subgraph, label, tuple(keys))
-
-    def push(self, subgraph: Subgraph) -> None:
-        """Change what is stored as it is here; see `Transaction.push`."""
-        self.auto().push(subgraph)
-
-    def pull(self, subgraph: Subgraph) -> None:
-        """Change what is here as it is stored; see `Transaction.pull`."""
-        self.auto(readonly=True).pull(subgraph)
-
-    def delete(self, subgraph: Subgraph) -> None:
-        """Delete what is stored of a subgraph; see `Transaction.delete`."""
-        self.auto().delete(subgraph)
-
-    def separate(self, subgraph: Subgraph) -> None:
-        """Delete the relationships of a subgraph; see `Transaction.separate`."""
-        self.auto().separate(subgraph)
-
-    def exists(self, subgraph: Subgraph) -> bool:
-        """Return whether all of a subgraph is stored."""
-        return self.auto(readonly=True).exists(subgraph)
 
     def delete_all(self) -> None:
         """Delete every node and relationship of the graph, in batches."""
@@ -463,11 +396,7 @@ class Graph:
         r_type: Any = None,
         limit: int | None = None,
     ) -> RelationshipMatch:
-        """Return a match of relationships.
-
-        The nodes are start and end in order, or a set for either direction, with None
-        in the place of any node.
-        """
+        """Return a match of relationships, see `RelationshipMatch`."""
         return self.relationships.match(nodes, r_type).limit(limit)
 
     def match_one(
@@ -568,7 +497,6 @@ class Schema:
         return [keys[0] for _, keys in found if len(keys) == 1]
 
     def _listed(self, what: str, label: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return names with keys of what a statement lists for a label."""
         cypher_escape(label)
         found = self.graph.query(statement(f"py2neo/{what}"), {"label": label})
         return [(name, tuple(keys)) for name, keys in found]
@@ -610,10 +538,7 @@ class ProcedureLibrary:
 
 
 class Procedure(ProcedureLibrary):
-    """A procedure, or the beginning of the name of some.
-
-    `graph.call.dbms.components` is one, and calling it runs it.
-    """
+    """A procedure, or the beginning of some: `graph.call.dbms.components`."""
 
     def __dir__(self) -> list[str]:
         start = f"{self._name}."

@@ -1,24 +1,11 @@
-"""Errors with py2neo's names, each also one of Knowtrail's own.
-
-```
-Neo4jError (DatabaseError of graph.errors)     the server answered with a status code
-├── ClientError                                the caller's statement or data
-│   └── AuthenticationError                    user name or password were refused
-├── DatabaseError                              the server itself failed
-└── TransientError                             trying again may help
-ConnectionUnavailable, ConnectionBroken, ConnectionLimit, ServiceUnavailable,
-WriteServiceUnavailable (UnavailableError)     no server, or it went away
-ProtocolError (DatabaseError)                  driver and server do not agree
-TransactionFinished (InputError, TypeError)    a finished transaction was used again
-UniquenessError (InputError)                   a merge found several nodes for one
-UnsupportedValueError (InputError, TypeError)  Neo4j has no type for a value
-```
-"""
+"""Errors with py2neo's names, each also one of Knowtrail's own."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from neo4j import exceptions as ne
 
 from knowtrail.graph import errors as ours
 from knowtrail.graph.db.driver import first_line
@@ -26,30 +13,9 @@ from knowtrail.graph.db.driver import first_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "AuthenticationError",
-    "ClientError",
-    "ConnectionBroken",
-    "ConnectionLimit",
-    "ConnectionUnavailable",
-    "DatabaseError",
-    "Neo4jError",
-    "ProtocolError",
-    "ServiceUnavailable",
-    "TransactionFinished",
-    "TransientError",
-    "UniquenessError",
-    "UnsupportedValueError",
-    "WriteServiceUnavailable",
-]
-
 
 class Neo4jError(ours.DatabaseError):
-    """The server answered a statement with a status code.
-
-    `classification`, `category` and `title` are the parts of a code such as
-    `Neo.ClientError.Statement.SyntaxError`.
-    """
+    """The server answered with a status code: `Neo.CLASSIFICATION.CATEGORY.TITLE`."""
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message, code)
@@ -110,11 +76,7 @@ class ProtocolError(ours.DatabaseError):
 
 
 class AuthenticationError(ClientError, ConnectionUnavailable, ours.CredentialsError):
-    """User name or password were refused.
-
-    py2neo told of this as `ClientError` or as `ConnectionUnavailable`, depending on
-    version and server; this is both.
-    """
+    """User name or password were refused; py2neo told of this as either one."""
 
 
 class TransactionFinished(ours.InputError, TypeError):  # noqa: N818  (py2neo's)
@@ -129,67 +91,64 @@ class UnsupportedValueError(ours.InputError, TypeError):
     """A value is of a type that Neo4j does not have."""
 
 
-_HALF = "Map keys must be strings, not <class 'str'>"
-"""What the driver says of a key that is text, and cannot be encoded."""
-
-
 @contextmanager
 def translated(where: str = "Neo4j") -> Iterator[None]:
     """Turn errors of the driver, at a place, into those of this module."""
-    from neo4j import exceptions as ne
-
     try:
         yield
-    except ours.KnowtrailError as error:
-        if type(error) is ours.UnavailableError:  # of what finds the address
-            raise ServiceUnavailable(str(error)) from error
-        raise
-    except ne.Neo4jError as error:
-        raise _from_server(error, where) from error
-    except (ne.SessionExpired, ne.IncompleteCommit) as error:
-        msg = f"The connection to {where} broke: {first_line(error)}."
-        raise ConnectionBroken(msg) from error
-    except ne.WriteServiceUnavailable as error:
-        msg = f"{where} takes no writes now: {first_line(error)}."
-        raise WriteServiceUnavailable(msg) from error
-    except ne.ServiceUnavailable as error:
-        detail = first_line(error)
-        msg = f"{where} does not answer ({detail}): check that the server runs."
-        raise ServiceUnavailable(msg) from error
-    except (ne.TransactionError, ne.ResultError) as error:
-        raise TransactionFinished(
-            f"{first_line(error)}: begin a new transaction."
-        ) from error
-    except ne.ConfigurationError as error:
-        msg = f"The address of {where} cannot be used: {first_line(error)}."
-        raise ours.SettingsError(msg) from error
-    except ne.DriverError as error:
-        kind = (
-            ConnectionLimit if "cquisition" in type(error).__name__ else ProtocolError
-        )
-        raise kind(f"The Neo4j driver failed: {first_line(error)}.") from error
-    except UnicodeEncodeError as error:
-        msg = f"A text has half a character at {error.start + 1}: leave it out."
-        raise ours.InputError(msg) from error
-    except OverflowError as error:
-        msg = "A number does not fit the 64 bits that Neo4j has for it."
-        raise ours.InputError(msg) from error
-    except (TypeError, ValueError) as error:
-        msg = f"{first_line(error)}: give what Neo4j has a type for."
-        if msg.startswith(_HALF):
-            msg = "A key has half a character: leave it out."
-        raise UnsupportedValueError(msg) from error
+    except Exception as error:
+        if (made := _translation(error, where)) is None:
+            raise
+        raise made from error
 
 
-def _from_server(error: Exception, where: str) -> Exception:
-    code = str(getattr(error, "code", "") or "")
-    message = str(getattr(error, "message", "") or first_line(error))
+def _translation(error: Exception, where: str) -> Exception | None:
+    said = first_line(error)
+    match error:
+        case ours.KnowtrailError():  # only that of what finds the address is plain
+            plain = type(error) is ours.UnavailableError
+            return ServiceUnavailable(str(error)) if plain else None
+        case ne.Neo4jError():
+            return _from_server(error, where)
+        case ne.SessionExpired() | ne.IncompleteCommit():
+            return ConnectionBroken(f"The connection to {where} broke: {said}.")
+        case ne.WriteServiceUnavailable():
+            return WriteServiceUnavailable(f"{where} takes no writes now: {said}.")
+        case ne.ServiceUnavailable():
+            msg = f"{where} does not answer ({said}): check that the server runs."
+            return ServiceUnavailable(msg)
+        case ne.TransactionError() | ne.ResultError():
+            return TransactionFinished(f"{said}: begin a new transaction.")
+        case ne.ConfigurationError():
+            msg = f"The address of {where} cannot be used: {said}."
+            return ours.SettingsError(msg)
+        case ne.ConnectionAcquisitionTimeoutError():
+            return ConnectionLimit(f"The Neo4j driver failed: {said}.")
+        case ne.DriverError():
+            return ProtocolError(f"The Neo4j driver failed: {said}.")
+        case UnicodeEncodeError():
+            msg = f"A text has half a character at {error.start + 1}: leave it out."
+            return ours.InputError(msg)
+        case OverflowError():
+            msg = "A number does not fit the 64 bits that Neo4j has for it."
+            return ours.InputError(msg)
+        case TypeError() | ValueError():
+            if said.startswith("Map keys must be strings, not <class 'str'>"):
+                return UnsupportedValueError(
+                    "A key has half a character: leave it out."
+                )
+            return UnsupportedValueError(f"{said}: give what Neo4j has a type for.")
+    return None
+
+
+def _from_server(error: ne.Neo4jError, where: str) -> Neo4jError:
+    code, message = str(error.code or ""), str(error.message or first_line(error))
     if code in {
         "Neo.ClientError.Security.Unauthorized",
         "Neo.ClientError.Security.AuthenticationRateLimit",
     }:
         msg = f"{where} refused the user name or password: {message}"
         return AuthenticationError(msg, code)
-    kinds = {kind.__name__: kind for kind in (ClientError, TransientError)}
+    kinds = {"ClientError": ClientError, "TransientError": TransientError}
     part = code.split(".")[1] if code.count(".") == 3 else ""
     return kinds.get(part, DatabaseError)(message, code)

@@ -27,55 +27,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.py2neo.database import Graph
 
-__all__ = [
-    "AND",
-    "CONTAINS",
-    "ENDS_WITH",
-    "EQ",
-    "EQUAL_TO",
-    "GE",
-    "GREATER_THAN",
-    "GREATER_THAN_OR_EQUAL_TO",
-    "GT",
-    "IN",
-    "IS_NOT_NULL",
-    "IS_NULL",
-    "LE",
-    "LESS_THAN",
-    "LESS_THAN_OR_EQUAL_TO",
-    "LIKE",
-    "LT",
-    "NE",
-    "NOT_EQUAL_TO",
-    "OR",
-    "STARTS_WITH",
-    "XOR",
-    "And",
-    "Connective",
-    "Contains",
-    "EitherOr",
-    "EndsWith",
-    "EqualTo",
-    "GreaterThan",
-    "GreaterThanOrEqualTo",
-    "In",
-    "IsNotNull",
-    "IsNull",
-    "LessThan",
-    "LessThanOrEqualTo",
-    "Like",
-    "NodeMatch",
-    "NodeMatcher",
-    "NotEqualTo",
-    "Or",
-    "Predicate",
-    "Predicate1",
-    "RelationshipMatch",
-    "RelationshipMatcher",
-    "StartsWith",
-    "identity_function",
-]
-
 E = TypeVar("E", Node, Relationship)
 _FLAGS = {re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 """Flags of Python's patterns -> letters of the server's."""
@@ -84,30 +35,26 @@ _FLAGS = {re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 class Predicate:
     """A condition on one value, such as `GE(1964)`."""
 
-    operator: ClassVar[str]
+    operator: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, operator: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.operator = operator or cls.operator
 
     def compile(self, subject: str, parameter: Callable[[Any], str]) -> str:
-        """Return the condition as Cypher.
-
-        `subject` is the Cypher of the value that is tested; `parameter` makes a
-        parameter of a value, and returns what stands for it.
-        """
+        """Return the condition as Cypher; `parameter` makes a parameter of a value."""
         return f"{subject} {self.operator}"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class IsNull(Predicate):
+class IsNull(Predicate, operator="IS NULL"):
     """There is no value: `x IS NULL`."""
 
-    operator = "IS NULL"
 
-
-class IsNotNull(Predicate):
+class IsNotNull(Predicate, operator="IS NOT NULL"):
     """There is a value: `x IS NOT NULL`."""
-
-    operator = "IS NOT NULL"
 
 
 class Predicate1(Predicate):
@@ -127,67 +74,47 @@ class Predicate1(Predicate):
         return f"{type(self).__name__}({self.value!r})"
 
 
-class EqualTo(Predicate1):
+class EqualTo(Predicate1, operator="="):
     """The value is equal: `x = value`."""
 
-    operator = "="
 
-
-class NotEqualTo(Predicate1):
+class NotEqualTo(Predicate1, operator="<>"):
     """The value is not equal: `x <> value`."""
 
-    operator = "<>"
 
-
-class LessThan(Predicate1):
+class LessThan(Predicate1, operator="<"):
     """The value is less: `x < value`."""
 
-    operator = "<"
 
-
-class LessThanOrEqualTo(Predicate1):
+class LessThanOrEqualTo(Predicate1, operator="<="):
     """The value is less or equal: `x <= value`."""
 
-    operator = "<="
 
-
-class GreaterThan(Predicate1):
+class GreaterThan(Predicate1, operator=">"):
     """The value is greater: `x > value`."""
 
-    operator = ">"
 
-
-class GreaterThanOrEqualTo(Predicate1):
+class GreaterThanOrEqualTo(Predicate1, operator=">="):
     """The value is greater or equal: `x >= value`."""
 
-    operator = ">="
 
-
-class StartsWith(Predicate1):
+class StartsWith(Predicate1, operator="STARTS WITH"):
     """The text begins so: `x STARTS WITH value`."""
 
-    operator = "STARTS WITH"
 
-
-class EndsWith(Predicate1):
+class EndsWith(Predicate1, operator="ENDS WITH"):
     """The text ends so: `x ENDS WITH value`."""
 
-    operator = "ENDS WITH"
 
-
-class Contains(Predicate1):
+class Contains(Predicate1, operator="CONTAINS"):
     """The text has this in it: `x CONTAINS value`."""
 
-    operator = "CONTAINS"
 
-
-class Like(Predicate1):
+class Like(Predicate1, operator="=~"):
     """The whole text matches a regular expression: `x =~ value`.
 
     The server reads it as Java does; of a compiled pattern its flags count too.
     """
-
-    operator = "=~"
 
     def __init__(self, value: str | re.Pattern[str]) -> None:
         text: Any = value
@@ -204,15 +131,12 @@ class Like(Predicate1):
         super().__init__(text)
 
 
-class In(Predicate1):
+class In(Predicate1, operator="IN"):
     """The value is one of these: `x IN values`."""
-
-    operator = "IN"
 
     def __init__(self, value: Iterable[Any]) -> None:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-            msg = f"IN takes a list of values, not {value!r}."
-            raise UnsupportedValueError(msg)
+            raise UnsupportedValueError(f"IN takes a list of values, not {value!r}.")
         super().__init__(list(value))
 
 
@@ -234,22 +158,16 @@ class Connective(Predicate):
         return f"{type(self).__name__}({', '.join(map(repr, self.predicates))})"
 
 
-class And(Connective):
+class And(Connective, operator="AND"):
     """All of the conditions hold."""
 
-    operator = "AND"
 
-
-class Or(Connective):
+class Or(Connective, operator="OR"):
     """At least one of the conditions holds."""
 
-    operator = "OR"
 
-
-class EitherOr(Connective):
+class EitherOr(Connective, operator="XOR"):
     """One of two conditions holds and the other does not; of more, an odd number."""
-
-    operator = "XOR"
 
 
 IS_NULL = IsNull
@@ -271,10 +189,9 @@ XOR = EitherOr
 
 
 def predicate_of(value: Any) -> Predicate:
-    """Return the condition that a value stands for.
+    """Return the condition that a value stands for: its own, or that it is equal.
 
-    A predicate is its own; None is no value, a tuple or set one of its members, and
-    anything else, lists too, what is equal.
+    None is no value, a tuple or set one of its members.
     """
     if isinstance(value, Predicate):
         return value
@@ -312,7 +229,6 @@ class _Match(Generic[E]):
         self._limit = _checked_amount("limit", limit)
 
     def _with(self, **changes: Any) -> Self:
-        """Return a copy that differs in some attributes."""
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
         copy.__dict__.update({f"_{name}": value for name, value in changes.items()})
@@ -324,20 +240,13 @@ class _Match(Generic[E]):
         Predicates are Cypher with `_` for what is matched, or tuples of such a text and
         a dictionary of its parameters. Properties have the values or predicates that
         they are to have; None is no value, a tuple or set one of its members.
-
-        Raises:
-            InputError: If a text or a key is empty.
-            TypeError: If a predicate is no text.
         """
         added: list[tuple[str, Any]] = list(map(_checked_predicate, predicates))
         added += _property_predicates(properties)
         return self._with(predicates=(*self._predicates, *added))
 
     def order_by(self, *fields: str) -> Self:
-        """Return a match in another order, in place of the one before.
-
-        Fields are Cypher with `_` for what is matched, such as `_.name DESC`.
-        """
+        """Return a match in another order, by Cypher such as `_.name DESC`."""
         return self._with(order_by=tuple(map(_checked_field, fields)))
 
     def skip(self, amount: int | None) -> Self:
@@ -373,7 +282,6 @@ class _Match(Generic[E]):
             yield record[0]
 
     def _statement(self) -> tuple[str, dict[str, Any]]:
-        """Return the statement that reads the members, with its parameters."""
         text, parameters = self._matched()
         text += f"RETURN {self._returned}"
         if self._order_by:
@@ -381,14 +289,12 @@ class _Match(Generic[E]):
         return text + self._cut(parameters), parameters
 
     def _evaluated(self, returned: str) -> Any:
-        """Return the one value that is asked of the members."""
         text, parameters = self._matched()
         if cut := self._cut(parameters):
             text += f"WITH _{cut}\n"
         return self._graph.query(text + returned, parameters).evaluate()
 
     def _cut(self, parameters: dict[str, Any]) -> str:
-        """Return the clauses of `skip` and `limit`, and add their parameters."""
         amounts = {"SKIP": self._skip, "LIMIT": self._limit}
         return "".join(
             f" {name} {_parameter(parameters, amount)}"
@@ -397,7 +303,6 @@ class _Match(Generic[E]):
         )
 
     def _matched(self) -> tuple[str, dict[str, Any]]:
-        """Return the clauses that match, each in a line, and their parameters."""
         parameters: dict[str, Any] = {}
         for _, second in self._predicates:
             if not isinstance(second, Predicate):
@@ -417,7 +322,6 @@ class _Match(Generic[E]):
         return f"MATCH {pattern}\n{where}", parameters
 
     def _pattern(self, parameters: dict[str, Any]) -> tuple[str, list[str]]:
-        """Return the pattern to match and the conditions that belong to it."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -449,10 +353,6 @@ class RelationshipMatch(_Match[Relationship]):
     `nodes` is a sequence of start and end node, or a set of one or two nodes in any
     direction; None stands for any node. `r_type` is a type, a class of relationships,
     or several of them; None for any.
-
-    Raises:
-        InputError: If there are more than two nodes, or one is not of the graph.
-        TypeError: If something else is given in place of nodes or types.
     """
 
     _returned = "_, startNode(_), endNode(_)"
@@ -519,16 +419,13 @@ def _checked_amount(name: str, amount: Any) -> int | None:
     if amount is None:
         return None
     if type(amount) is not int:
-        msg = f"{name}({amount!r}): give a whole number."
-        raise UnsupportedValueError(msg)
+        raise UnsupportedValueError(f"{name}({amount!r}): give a whole number.")
     if amount < 0:
-        msg = f"{name}({amount}): give 0 or more."
-        raise InputError(msg)
+        raise InputError(f"{name}({amount}): give 0 or more.")
     return amount
 
 
 def _checked_ends(graph: Graph, nodes: Any) -> tuple[Node | None, ...]:
-    """Return the nodes at the ends of a relationship, without those that are any."""
     if nodes is None:
         return ()
     if not isinstance(nodes, Sequence | Set) or isinstance(nodes, str | bytes):
@@ -538,8 +435,7 @@ def _checked_ends(graph: Graph, nodes: Any) -> tuple[Node | None, ...]:
     if isinstance(nodes, Set):
         ends = tuple(node for node in ends if node is not None)
     if len(ends) > 2:
-        msg = f"A relationship has two ends, not {len(ends)}."
-        raise InputError(msg)
+        raise InputError(f"A relationship has two ends, not {len(ends)}.")
     for node in ends:
         if node is not None and not isinstance(node, Node):
             msg = f"A relationship joins nodes; {node!r} is none."
@@ -590,8 +486,7 @@ class _Matcher(Generic[E]):
     def __getitem__(self, identity: str | int) -> E:
         found = self.get(identity)
         if found is None:
-            msg = f"There is no {self._kind} {identity!r}."
-            raise KeyError(msg)
+            raise KeyError(f"There is no {self._kind} {identity!r}.")
         return found
 
     def __contains__(self, identity: object) -> bool:
@@ -616,13 +511,7 @@ class NodeMatcher(_Matcher[Node]):
     _match = NodeMatch
 
     def match(self, /, *labels: str, **properties: Any) -> NodeMatch:
-        """Return a match by labels and properties, which are as for `NodeMatch.where`.
-
-        Example:
-            ```python
-            graph.nodes.match("Person", name="Keanu Reeves").first()
-            ```
-        """
+        """Return a match by labels, and by properties as for `NodeMatch.where`."""
         return NodeMatch(self.graph, labels, _property_predicates(properties))
 
 
@@ -641,11 +530,7 @@ class RelationshipMatcher(_Matcher[Relationship]):
 
 
 def identity_function(identities: Sequence[Any]) -> str:
-    """Return the function of Cypher that gives identities: element ids, or numbers.
-
-    Raises:
-        TypeError: If there are other things, or both.
-    """
+    """Return the function of Cypher that gives identities: element ids, or numbers."""
     if all(isinstance(identity, str) for identity in identities):
         return "elementId"
     if all(type(identity) is int for identity in identities):

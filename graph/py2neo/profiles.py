@@ -14,7 +14,6 @@ from knowtrail.graph.errors import SettingsError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.settings import Settings
 
-__all__ = ["ConnectionProfile", "ServiceProfile"]
 _PORT = 7687
 _KNOWN = frozenset([
     "uri",
@@ -35,19 +34,14 @@ _SUFFIXES = {"": (False, True), "s": (True, True), "ssc": (True, False)}
 
 
 class ConnectionProfile(Mapping[str, Any]):
-    """Address and credentials, from a URI, another profile and single settings.
+    """Address and credentials, from a URI or another profile, and single settings.
 
-    Single settings win over the profile. The password is in no text of a profile.
-
-    Args:
-        profile: `bolt://USER:PASSWORD@HOST:PORT`, a profile, or None for the defaults.
-        settings: `scheme`, `secure`, `verify`, `routing`, `host`, `port`, `address`,
-            `user`, `password` or `auth`, a pair or `USER:PASSWORD`.
-
-    Raises:
-        SettingsError: If a setting or scheme is not known, or HTTP is asked for.
-        TypeError: If the profile is neither a text nor a profile.
+    These win: `scheme`, `secure`, `verify`, `routing`, `host`, `port`, `address`,
+    `user`, `password` or `auth`, a pair or `USER:PASSWORD`. The password is in no text
+    of a profile.
     """
+
+    protocol = "bolt"
 
     def __init__(
         self, profile: str | ConnectionProfile | None = None, **settings: Any
@@ -69,6 +63,9 @@ class ConnectionProfile(Mapping[str, Any]):
             msg = f"Profile {profile!r} is neither a URI nor a profile."
             raise UnsupportedValueError(msg)
         self._apply(settings)
+        self.address = (self.host, self.port)
+        self.port_number = self.port
+        self.auth = (self.user, self.password)
 
     def _read_uri(self, uri: str) -> None:
         try:
@@ -126,26 +123,6 @@ class ConnectionProfile(Mapping[str, Any]):
         """Return the scheme of the URI."""
         suffix = "" if not self.secure else "+s" if self.verify else "+ssc"
         return f"{'neo4j' if self.routing else 'bolt'}{suffix}"
-
-    @property
-    def protocol(self) -> str:
-        """Return `bolt`, the only protocol there is."""
-        return "bolt"
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Return host and port."""
-        return self.host, self.port
-
-    @property
-    def port_number(self) -> int:
-        """Return the port."""
-        return self.port
-
-    @property
-    def auth(self) -> tuple[str, str]:
-        """Return user and password."""
-        return self.user, self.password
 
     @property
     def uri(self) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import re
 import sys
-import unicodedata
 from functools import partialmethod
 from html import escape
 from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import InputError
@@ -19,23 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TextIO
 
-__all__ = ["Table"]
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e]")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]|~]")
 
 
 class Table(list[Any]):
-    """A list of records with the names of their fields.
+    """A list of records, or sequences with a value a field, with names of fields.
 
     Text that is written for people never holds control characters, and in HTML and
     Markdown no mark-up from the data; separated values hold every text as it is.
-
-    Args:
-        records: Records, or sequences with a value a field.
-        keys: Names of the fields; without them those of the records.
-
-    Raises:
-        InputError: If there are no names, or a record has more or fewer values.
     """
 
     def __init__(self, records: Iterable[Any], keys: Iterable[str] | None = None):
@@ -50,11 +43,10 @@ class Table(list[Any]):
         self._keys = [str(key) for key in keys]
         for number, row in enumerate(rows, start=1):
             if len(row) != len(self._keys):
-                msg = (
+                raise InputError(
                     f"Record {number} has {len(row)} values for {len(self._keys)} "
                     "fields: give every record a value a field, None where it has none."
                 )
-                raise InputError(msg)
         super().__init__(rows)
 
     def keys(self) -> list[str]:
@@ -104,14 +96,11 @@ class Table(list[Any]):
         separator: str = "|",
         newline: str = "\r\n",
     ) -> int:
-        """Draw the table with aligned columns.
+        """Draw the table with aligned columns; return how many records were written.
 
         `skip` and `limit` choose the records, `auto_align` sets numbers to the right,
         `padding` is the spaces beside each value. Without a file it goes to standard
-        output.
-
-        Returns:
-            How many records were written.
+        output; so it is with all forms.
         """
         rows = self._rows(skip, limit)
         if not rows and not (header and skip is None and limit is None):
@@ -120,7 +109,7 @@ class Table(list[Any]):
         if header:
             cells.insert(0, [_display(key).split("\n") for key in self._keys])
         columns = zip(*cells, strict=True)
-        widths = [max(map(_width, chain.from_iterable(cell))) for cell in columns]
+        widths = [max(map(cell_len, chain.from_iterable(cell))) for cell in columns]
         right = self._right(auto_align)
         pad = " " * padding
         out = file or sys.stdout
@@ -144,10 +133,7 @@ class Table(list[Any]):
         limit: int | None = None,
         auto_align: bool = True,
     ) -> int:
-        """Write the table as an HTML `table`, every text escaped.
-
-        Its arguments, and what it returns, are those of `write`.
-        """
+        """Write the table as an HTML `table`, every text escaped."""
         rows = self._rows(skip, limit)
         sides = ["right" if right else "left" for right in self._right(auto_align)]
         out = file or sys.stdout
@@ -171,10 +157,7 @@ class Table(list[Any]):
         limit: int | None = None,
         auto_align: bool = True,
     ) -> int:
-        """Write the table in Markdown as GitHub reads it; it always has a header.
-
-        Its arguments, and what it returns, are those of `write`.
-        """
+        """Write the table in Markdown as GitHub reads it; it always has a header."""
         rows = self._rows(skip, limit)
         align = auto_align and bool(rows)
         rules = ["---:" if right else "---" for right in self._right(align)]
@@ -197,9 +180,8 @@ class Table(list[Any]):
         """Write a line a record, its values with a separator between them.
 
         None is an empty field, texts are as they are and quoted where they need it,
-        dates and times are in ISO 8601, anything else is as Cypher writes it. Values
-        that hold a separator, quote or line end stand in quotes. The other arguments,
-        and what it returns, are those of `write`; a name of a style is a header too.
+        dates and times are in ISO 8601, anything else is as Cypher writes it. A name of
+        a style is a header too.
         """
         rows = self._rows(skip, limit)
         out = file or sys.stdout
@@ -214,15 +196,13 @@ class Table(list[Any]):
     """Write tab-separated values, see `write_separated_values`."""
 
     def _right(self, auto_align: bool) -> list[bool]:
-        """Return which fields are set to the right."""
         places = range(len(self._keys))
         return [auto_align and self.field(place)["numeric"] for place in places]
 
     def _rows(self, skip: int | None, limit: int | None) -> list[Sequence[Any]]:
         for name, number in (("skip", skip), ("limit", limit)):
             if number is not None and number < 0:
-                msg = f"{name}={number}: give 0 or more."
-                raise InputError(msg)
+                raise InputError(f"{name}={number}: give 0 or more.")
         first = skip or 0
         last = None if limit is None else first + limit
         return [_values(row, self._keys) for row in self[first:last]]
@@ -274,12 +254,5 @@ def _markdown(value: Any) -> str:
 
 def _aligned(cell: list[str], line: int, width: int, to_right: bool) -> str:
     text = cell[line] if line < len(cell) else ""
-    fill = " " * (width - _width(text))
+    fill = " " * (width - cell_len(text))
     return fill + text if to_right else text + fill
-
-
-def _width(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    wide = (1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
-    marks = map(unicodedata.combining, text)
-    return sum(0 if mark else width for mark, width in zip(marks, wide, strict=True))

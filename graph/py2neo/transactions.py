@@ -11,13 +11,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher import PLAIN, Cursor
-from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.cypher_writing import cypher_escape, sendable
 from knowtrail.graph.py2neo.data import (
     Entity,
     Node,
@@ -32,7 +32,6 @@ from knowtrail.graph.py2neo.errors import (
     UniquenessError,
     translated,
 )
-from knowtrail.graph.py2neo.parameters import sendable
 
 if TYPE_CHECKING:
     import neo4j
@@ -109,25 +108,18 @@ class Transaction:
 
     def _check_open(self, wish: str) -> None:
         if self._finished:
-            msg = (
+            raise TransactionFinished(
                 f"Cannot {wish} in a finished transaction: begin a new one with "
                 "graph.begin()."
             )
-            raise TransactionFinished(msg)
 
     def _finish(self) -> None:
         self._finished = True
         if not self._managed:
             self._closing()
 
-    def run(self, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
-        """Run a statement and return its rows.
-
-        Raises:
-            ClientError: If the server refuses the statement or its data.
-            TransactionFinished: If the transaction is finished.
-            UnsupportedValueError: If a parameter is of a type that Neo4j lacks.
-        """
+    def run(self, /, cypher: str, parameters: Values = None, **more: Any) -> Cursor:
+        """Run a statement and return its rows."""
         self._check_open("run a statement")
         if not isinstance(cypher, str):
             msg = f"A statement is text, not {type(cypher).__name__}: {cypher!r}."
@@ -150,7 +142,7 @@ class Transaction:
             self._finish()
         return cursor
 
-    def evaluate(self, cypher: str, parameters: Values = None, **more: Any) -> Any:
+    def evaluate(self, /, cypher: str, parameters: Values = None, **more: Any) -> Any:
         """Run a statement and return the first value of its first row, or None."""
         return self.run(cypher, parameters, **more).evaluate()
 
@@ -159,13 +151,7 @@ class Transaction:
         self.run(cypher, parameters, **more)
 
     def commit(self) -> None:
-        """Make everything take effect.
-
-        Raises:
-            TransactionFinished: If the transaction is finished, or `Graph.update`
-                commits it.
-            ClientError: If the server refuses, as when a constraint is broken.
-        """
+        """Make everything take effect."""
         self._check_open("commit")
         if self._managed:
             msg = "graph.update commits when its function returns: leave commit out."
@@ -199,12 +185,7 @@ class Transaction:
 
     @_lasting
     def create(self, subgraph: Subgraph) -> None:
-        """Store all that is local in a subgraph, and bind it.
-
-        Raises:
-            ClientError: If a value cannot be a property, or an end does not exist.
-            InputError: If a label or type is empty.
-        """
+        """Store all that is local in a subgraph, and bind it."""
         nodes, edges = _members(subgraph, "create")
         local = [node for node in nodes if not node._bound_to(self.graph)]
         rows = [{"labels": _labels(n), "properties": dict(n)} for n in local]
@@ -224,12 +205,7 @@ class Transaction:
         values of the primary key; it gets the labels and properties of the local one
         besides its own. A stored relationship is like a local one if it is of the same
         type between the same nodes. A node's `__primarylabel__` and `__primarykey__`
-        win over the arguments.
-
-        Raises:
-            ClientError: If a node has no value for its primary key.
-            InputError: If a node has no primary label or key.
-            UniquenessError: If several stored ones are like a local one.
+        win over the arguments. Several that are alike are a `UniquenessError`.
         """
         nodes, edges = _members(subgraph, "merge")
         local = [node for node in nodes if not node._bound_to(self.graph)]
@@ -264,15 +240,10 @@ class Transaction:
         """Give stored entities the labels and properties of the local ones.
 
         Labels that others gave in the meantime stay; their properties do not.
-
-        Raises:
-            ClientError: If an entity is no longer stored.
-            InputError: If nothing of the subgraph is bound to this graph.
         """
         nodes, edges = _members(subgraph, "push", self.graph)
         rows = [
             {
-                "identity": n.identity,
                 "labels": _labels(n),
                 "gone": sorted(n._gone),
                 "properties": dict(n),
@@ -283,21 +254,19 @@ class Transaction:
         for node in nodes:
             self._journal.append(partial(setattr, node, "_gone", node._gone))
             node._gone = frozenset()
-        rows = [{"identity": edge.identity, "properties": dict(edge)} for edge in edges]
+        rows = [{"properties": dict(edge)} for edge in edges]
         _answers(self, statement("py2neo/push_relationships"), edges, rows)
 
     @_lasting
     def pull(self, subgraph: Subgraph) -> None:
-        """Give local entities what the stored ones have; raises as `push` does."""
+        """Give local entities what the stored ones have."""
         nodes, edges = _members(subgraph, "pull", self.graph)
-        rows = [{"identity": node.identity} for node in nodes]
-        answers = _answers(self, statement("py2neo/pull_nodes"), nodes, rows)
-        for node, answer in zip(nodes, answers, strict=True):
+        found = _answers(self, statement("py2neo/pull_nodes"), nodes)
+        for node, answer in zip(nodes, found, strict=True):
             node._gone = frozenset()
             _fill(node, answer["labels"], answer["properties"])
-        rows = [{"identity": edge.identity} for edge in edges]
-        answers = _answers(self, statement("py2neo/pull_relationships"), edges, rows)
-        for edge, answer in zip(edges, answers, strict=True):
+        found = _answers(self, statement("py2neo/pull_relationships"), edges)
+        for edge, answer in zip(edges, found, strict=True):
             edge._replace(answer["properties"])
 
     @_lasting
@@ -345,26 +314,23 @@ def _members(
 ) -> tuple[list[Node], list[Relationship]]:
     """Return nodes and relationships, each once; only those bound to a graph."""
     if not isinstance(subgraph, Subgraph):
-        msg = (
+        raise TypeError(
             f"Cannot {wish} {subgraph!r}: give a node, relationship, path or subgraph."
         )
-        raise TypeError(msg)
     nodes, edges = list(SetView(subgraph.nodes)), list(SetView(subgraph.relationships))
     for members, kind in ((nodes, Node), (edges, Relationship)):
         for member in members:
             if not isinstance(member, kind):
-                msg = f"Cannot {wish} {member!r}: it is no {kind.__name__}."
-                raise TypeError(msg)
+                raise TypeError(f"Cannot {wish} {member!r}: it is no {kind.__name__}.")
     if graph is None:
         return nodes, edges
     nodes = [node for node in nodes if node._bound_to(graph)]
     edges = [edge for edge in edges if edge._bound_to(graph)]
     if not nodes and not edges:
-        msg = (
+        raise InputError(
             f"There is nothing to {wish}: {subgraph!r} is not bound to this graph; "
             "create or merge it first."
         )
-        raise InputError(msg)
     return nodes, edges
 
 
@@ -378,22 +344,19 @@ def _labels(node: Node) -> list[str]:
 def _merge_key(
     node: Node, label: str | None, key: str | tuple[str, ...] | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the label and keys by which a node is looked for."""
     label = node.__primarylabel__ or label
     key = node.__primarykey__ or key
     keys = tuple(key) if isinstance(key, list | tuple) else (key,) if key else ()
     if not label or not keys:
-        msg = (
+        raise InputError(
             "Primary label and primary key are required for MERGE operation: write "
             f'graph.merge(subgraph, "Label", "key"); {node!r} has none.'
         )
-        raise InputError(msg)
     _labels(node)
     return label, keys
 
 
 def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
-    """Store local relationships, over those of the same type between the same nodes."""
 
     def name(edge: Relationship) -> str:
         return type(edge).__name__
@@ -423,27 +386,31 @@ def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
 def _bind_rows(
     tx: Transaction, entities: Sequence[Entity], rows: list[dict[str, Any]], text: str
 ) -> None:
-    """Run a statement over rows and bind each entity to the identity of its row."""
     answers = _answers(tx, text, entities, rows)
     for entity, answer in zip(entities, answers, strict=True):
         tx._rebind(entity, tx.graph, answer["identity"])
 
 
 def _answers(
-    tx: Transaction, text: str, entities: Sequence[Entity], rows: list[dict[str, Any]]
+    tx: Transaction,
+    text: str,
+    entities: Sequence[Entity],
+    rows: Iterable[dict[str, Any]] = repeat({}),
 ) -> list[dict[str, Any]]:
-    """Run a statement over rows in batches and return the one answer to each row."""
-    numbered = [{"index": index, **row} for index, row in enumerate(rows)]
+    """Run a statement over entities and rows in batches; return the answer to each."""
+    numbered = [
+        {"index": index, "identity": entity.identity, **row}
+        for index, (entity, row) in enumerate(zip(entities, rows, strict=False))
+    ]
     answers: dict[int, dict[str, Any]] = {}
     for batch in _batches(numbered):
         for answer in tx.evaluate(text, {"rows": batch}) or ():
             index = answer["index"]
             if answers.setdefault(index, answer) is not answer:
-                msg = (
+                raise UniquenessError(
                     f"Several stored ones are like {entities[index]!r}, and merging "
                     "needs at most one: delete the others, or use another key."
                 )
-                raise UniquenessError(msg)
     for index, entity in enumerate(entities):
         if index not in answers:
             what = f"{entity!r} with identity {entity.identity!r}"
@@ -460,7 +427,6 @@ def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
-    """Delete the bound ones of some entities, and make them local."""
     bound = [entity for entity in entities if entity._bound_to(tx.graph)]
     for entity in bound:
         entity._freshen()

@@ -37,14 +37,10 @@ def arms_of(mapping: Mapping, iri: str) -> dict[Arm, str]:
 
 @dataclass(slots=True)
 class Statement:
-    """A statement under construction.
+    """A statement under construction: its clauses, and the columns that it returns.
 
-    Attributes:
-        lines: Its clauses.
-        columns: What it returns.
-        params: Its parameters.
-        distinct: Whether it could return a row twice.
-        number: Its place among the statements that are sent as one.
+    `distinct` is whether it could return a row twice, `number` its place among the
+    statements that are sent as one.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -70,12 +66,11 @@ class Statement:
             self.columns.append(expression)
         return self.columns.index(expression)
 
-    def text(self, *, width: int = 0, numbered: bool = False) -> str:
-        """Return the statement."""
-        columns = [f"{c} AS c{i}" for i, c in enumerate(self.columns)]
-        columns += [f"null AS c{i}" for i in range(len(columns), width)]
-        if numbered:
-            columns.insert(0, f"{self.number} AS i")
+    def text(self, width: int) -> str:
+        """Return the statement, its number the first of so many columns and one."""
+        columns = [f"{self.number} AS i"]
+        columns += [f"{c} AS c{i}" for i, c in enumerate(self.columns)]
+        columns += [f"null AS c{i}" for i in range(len(self.columns), width)]
         distinct = "DISTINCT " if self.distinct else ""
         return "\n".join([*self.lines, f"RETURN {distinct}{', '.join(columns)}"])
 
@@ -199,47 +194,21 @@ def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool)
     )
 
 
-def edges_text(*, corpus: bool) -> str:
-    """Return the statement that reads the relationships of nodes, node by node."""
-    own = "b.corpus = $corpus OR b:Corpus AND b.name = $corpus"
-    own += " OR a:Custodian AND b:OntologyClass"
-    among = f"\nWHERE {own}" if corpus else ""
-    return (
-        "UNWIND range(0, size($names) - 1) AS i\n"
-        "MATCH (a) WHERE elementId(a) = $names[i]\n"
-        f"MATCH (a)-[r]->(b){among}\n"
-        "RETURN i, type(r) AS t, elementId(r) AS e, properties(r) AS p, "
-        "labels(b) AS l, b.id AS id, b.name AS name, b.uri AS uri\n"
-        "ORDER BY i"
-    )
-
-
 def node_text(arms: Sequence[Arm]) -> str:
     """Return the statement that reads the nodes that some keys have."""
     statement = Statement(lines=["UNWIND $rows AS row"])
     statement.lookup("n", arms, "row.b")
-    statement.columns = ["elementId(n)", "labels(n)", "properties(n)"]
-    return statement.text()
+    return "\n".join([
+        *statement.lines,
+        "RETURN elementId(n), labels(n), properties(n)",
+    ])
 
 
 def incoming_text(arms: Sequence[Arm]) -> str:
     """Return the statement that reads the types of relationships into a node."""
-    statement = Statement(lines=["UNWIND $rows AS row"], distinct=True)
+    statement = Statement(lines=["UNWIND $rows AS row"])
     statement.lookup("n", arms, "row.b")
-    statement.edge("r", "m", "n", ())
-    statement.columns = ["type(r)"]
-    return statement.text()
-
-
-def keys_text() -> str:
-    """Return the statement that reads which properties have one of some values."""
-    held = "any(x IN [] + {0}[k] WHERE x IN $values)"
-    return (
-        f"MATCH (n) UNWIND keys(n) AS k WITH n, k WHERE {held.format('n')} "
-        "RETURN DISTINCT k\nUNION\n"
-        f"MATCH ()-[r]->() UNWIND keys(r) AS k WITH r, k WHERE {held.format('r')} "
-        "RETURN DISTINCT k"
-    )
+    return "\n".join([*statement.lines, "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"])
 
 
 def merge_text(label: str, name: str) -> str:

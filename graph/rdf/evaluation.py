@@ -7,10 +7,12 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import rdflib
@@ -18,18 +20,17 @@ from rdflib.plugins.sparql import CUSTOM_EVALS, evaluate
 from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
-from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.plugins.sparql.processor import SPARQLResult
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query
 from rdflib.query import ResultRow
 from rdflib.term import Literal, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
-from knowtrail.graph.rdf.limits import check_query
+from knowtrail.graph.rdf.expressions import check_query
 from knowtrail.graph.rdf.patterns import Alternative, block_of
 from knowtrail.graph.rdf.plan import batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
-from knowtrail.graph.rdf.translation import confirmed, prefixes_text
+from knowtrail.graph.rdf.translation import ask
 from knowtrail.graph.rdf.values import xsd_written
 
 if TYPE_CHECKING:
@@ -37,10 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
 
     from rdflib import Graph
+    from rdflib.plugins.sparql.parserutils import CompValue
     from rdflib.plugins.sparql.sparql import QueryContext
     from rdflib.query import Result
     from rdflib.term import Node
 
+    from knowtrail.graph.rdf.patterns import Pattern
     from knowtrail.graph.rdf.plan import Component, Plan
     from knowtrail.graph.rdf.values import Solution
 
@@ -79,11 +82,7 @@ class LiveResult(SPARQLResult):
         ask: Callable[[], Dictionary[str, Any]],
         names: Callable[[], Iterable[tuple[str, Any]]],
     ) -> None:
-        """Take a query.
-
-        Raises:
-            RdfError: If it cannot be answered.
-        """
+        """Take a query, or raise `RdfError` if it cannot be answered."""
         self._ask = ask
         self._kept = False
         self._names = names
@@ -92,9 +91,7 @@ class LiveResult(SPARQLResult):
     def __iter__(self) -> Iterator[Any]:
         """Yield rows, or the triples or the truth value of other forms of queries.
 
-        Raises:
-            RdfError: If the query cannot be answered after all.
-            QueryTimeoutError: If it takes longer than it may.
+        Errors are the same as those of asking: rows are found as they are read.
         """
         if self.type != "SELECT" or self._kept:
             yield from super().__iter__()
@@ -106,7 +103,6 @@ class LiveResult(SPARQLResult):
 
     @cached_property
     def _prefixes(self) -> list[tuple[str, Any]]:
-        """Prefixes with their namespaces, the longest first."""
         return sorted(self._names(), key=lambda one: -len(one[1]))
 
     def short(self, iri: str) -> str:
@@ -133,46 +129,40 @@ class LiveResult(SPARQLResult):
         self._kept = False
 
     def _asked(self) -> Dictionary[str, Any]:
-        """Begin to answer."""
-        try:
-            return self._ask()
-        except (KnowtrailError, RecursionError):
-            raise
-        except Exception as error:
-            # rdflib raises plain exceptions for what a query may not say.
-            raise _unanswered(error) from error
+        """Begin to answer, once more where the database's prefixes had changed."""
+        with _one_line_errors():
+            try:
+                return self._ask()
+            except PrefixesChangedError:
+                return self._ask()
 
-    @staticmethod
-    def _told(rows: Any) -> Iterator[Any]:
-        """Yield rows; what goes wrong is said in a line."""
-        try:
-            yield from rows
-        except (KnowtrailError, RecursionError):
-            raise
-        except Exception as error:
-            # As above: rdflib evaluates a query while its rows are read.
-            raise _unanswered(error) from error
+    def _told(self, rows: Any) -> Iterator[Any]:
+        """Yield rows; ask once more where the database's prefixes had changed."""
+        # Only the first statement of a query finds that: rows that came before it do
+        # not depend on the database, and are the same ones then.
+        done = 0
+        with _one_line_errors():
+            try:
+                for row in rows:
+                    yield row
+                    done += 1
+            except PrefixesChangedError:
+                yield from islice(self._ask()["bindings"], done, None)
 
 
 def _one_line(error: BaseException) -> str:
-    """Return an error's text on one line."""
     return " ".join(str(error).split()).partition(", found")[0].rstrip(".")[:300]
 
 
-def _unanswered(error: Exception) -> RdfError:
-    """Return the error for a query that rdflib cannot answer."""
-    return RdfError(f"The query cannot be answered: {_one_line(error)}.")
-
-
-def _once_more(make: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-    """Yield rows; from the start where the database's prefixes had changed.
-
-    Only the first statement of a query finds that, before it yields anything.
-    """
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Raise what rdflib raises, plain exceptions for what a query may not say, anew."""
     try:
-        yield from make()
-    except PrefixesChangedError:
-        yield from make()
+        yield
+    except (KnowtrailError, RecursionError):
+        raise
+    except Exception as error:
+        raise RdfError(f"The query cannot be answered: {_one_line(error)}.") from error
 
 
 def _plans_of(
@@ -181,7 +171,7 @@ def _plans_of(
     block: Sequence[Alternative],
     *,
     also: Any = (),
-    bounds: Any = None,
+    bounds: Any = (),
 ) -> list[Plan] | None:
     """Return a plan for each alternative, None if one cannot be asked with the rest."""
     known: Any = ctx
@@ -194,12 +184,11 @@ def _plans_of(
         )
         terms = {t for s, _, o in patterns for t in (s, o) if isinstance(t, Variable)}
         bound = frozenset(t for t in terms if t in also or known[t] is not None)
-        found.append(run.plan(patterns, bound, bounds or {}, one.optional))
+        found.append(run.plan(patterns, bound, bounds, one.optional))
     return found if all(plan.fits for plan in found) else None
 
 
 def _block_of(part: CompValue) -> tuple[Alternative, ...] | None:
-    """Return `block_of` a part, found once."""
     kept = vars(part)
     if _NAME not in kept:
         kept[_NAME] = block_of(part)
@@ -213,26 +202,24 @@ def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
     return None if block is None or any(one.optional for one in block) else block
 
 
-def _triples_of(ctx: QueryContext) -> Any:
-    """Return what finds the triples of one pattern, also of a path."""
-    return getattr(ctx.graph, "triples", None)
+def _solved(
+    run: Any, ctx: QueryContext, plans: Sequence[Plan], rows: Sequence[Solution]
+) -> Iterator[tuple[int, Solution]]:
+    """Yield the solutions of plans, each with the number of the row that it extends."""
+    graph: Any = ctx.graph
+    return numbered_all(plans, run, graph.triples, rows)
 
 
-def _divided(expression: Any) -> tuple[list[Any], list[Any]]:
-    """Return the tests of existence that a filter demands, and what else it demands."""
-    tests: list[Any] = []
-    rest: list[Any] = []
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop(0)
-        name = one.name if isinstance(one, CompValue) else ""
-        if name == "ConditionalAndExpression":
-            waiting = [one.expr, *one.other, *waiting]
-        elif name in _EXISTENCE and _inner(one) is not None:
-            tests.append(one)
-        else:
-            rest.append(one)
-    return tests, rest
+def _demanded(condition: Any) -> list[Any]:
+    if getattr(condition, "name", "") != "ConditionalAndExpression":
+        return [condition]
+    parts = (condition.expr, *condition.other)
+    return [one for part in parts for one in _demanded(part)]
+
+
+def _tests_existence(condition: Any) -> bool:
+    name = getattr(condition, "name", "")
+    return name in _EXISTENCE and _inner(condition) is not None
 
 
 def _existing(
@@ -242,7 +229,6 @@ def _existing(
     rows: Iterable[FrozenBindings],
     seen: Callable[[FrozenBindings], FrozenBindings],
 ) -> Iterator[FrozenBindings]:
-    """Yield the rows that pass a test of existence."""
     block, condition = _inner(test) or ((), None)
     wanted = test.name == "Builtin_EXISTS"
     for batch in batches(rows):
@@ -250,12 +236,8 @@ def _existing(
         inner = [ctx.thaw(seen(row)) for row in batch]
         known = [dict(one.bindings.items()) for one in inner]
         matched: set[int] = set()
-
-        def found(known: list[Any] = known) -> Iterator[tuple[int, Any]]:
-            plans = _plans_of(run, ctx, block, also=known[0]) or []
-            yield from numbered_all(plans, run, _triples_of(ctx), known)
-
-        for place, solution in _once_more(found):
+        plans = _plans_of(run, ctx, block, also=known[0]) or []
+        for place, solution in _solved(run, ctx, plans, known):
             if place not in matched and (
                 condition is None
                 or _ebv(condition, FrozenBindings(inner[place], solution))
@@ -301,16 +283,11 @@ def answer(
     bindings: Dictionary[str, Any],
     base: str | None,
 ) -> Result:
-    """Answer a query over a graph of ours.
-
-    Raises:
-        RdfError: If the query cannot be understood, or may not be run here.
-    """
+    """Answer a query over a graph of ours, or raise `RdfError`."""
     parsed = _parsed(query, namespaces, base)
     check_query(parsed.algebra)
     if parsed.algebra.datasetClause:
-        msg = "There is one graph here: leave out FROM."
-        raise RdfError(msg)
+        raise RdfError("There is one graph here: leave out FROM.")
     held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
         lambda: _begun(graph(), parsed, held, base),
@@ -325,19 +302,13 @@ def _begun(
     found: Dictionary[str, Any] = evaluate.evalQuery(graph, query, dict(bindings), base)
     made = found.get("graph")
     if made is not None:
-        for one in [t for t in made if not _is_triple(t)]:
-            made.remove(one)
+        for one in list(made):
+            if isinstance(one[0], Literal) or not isinstance(one[1], URIRef):
+                made.remove(one)
     return found
 
 
-def _is_triple(triple: tuple[Any, Any, Any]) -> bool:
-    """Return whether RDF 1.1 has such a triple."""
-    subject, predicate, _ = triple
-    return isinstance(predicate, URIRef) and not isinstance(subject, Literal)
-
-
 def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
-    """Read a query."""
     if isinstance(query, Query):
         return query
     token = _AS_WRITTEN.set(True)
@@ -354,8 +325,7 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
     except KnowtrailError:
         raise  # time was up
     except RecursionError as error:
-        msg = "The query is nested too deeply: write it flatter."
-        raise RdfError(msg) from error
+        raise RdfError("The query is nested too deeply: write it flatter.") from error
     except Exception as error:
         # pyparsing's errors, and plain exceptions for unknown prefixes and the like.
         if _is_update(query):
@@ -370,7 +340,6 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
 
 
 def _is_update(query: Any) -> bool:
-    """Return whether a text is a SPARQL Update."""
     try:
         return bool(parseUpdate(query).request)
     except Exception:
@@ -379,22 +348,21 @@ def _is_update(query: Any) -> bool:
 
 
 def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
-    """Evaluate a part of a query over a graph of ours."""
     run = getattr(getattr(ctx.graph, "store", None), "_run", None)
     if run is None:
         raise NotImplementedError
     run.check()
     if part.name == "Filter":
         return _filter(run, ctx, part)
-    rows = None
     if part.name in {"BGP", "Union", "Join", "LeftJoin"}:
         rows = _block(run, ctx, part)
-    if rows is None and part.name == "LeftJoin":
-        rows = _left_join(run, ctx, part)
-    elif rows is None and part.name == "Join" and part.lazy:
-        rows = _join(run, ctx, part)
-    if rows is not None:
-        return rows
+        if rows is not None:
+            return rows
+    if part.name == "LeftJoin" or (part.name == "Join" and part.lazy):
+        block = _plain_block(part.p2)
+        if block is not None:
+            extend = _join if part.name == "Join" else _left_join
+            return extend(run, ctx, part, block)
     if part.name == "AggregateJoin":
         return _aggregate(run, ctx, part)
     if part.name in _WATCHED:
@@ -403,56 +371,39 @@ def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
 
 
 def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
-    """Yield rows while there is time."""
     for row in rows:
         run.check()
         yield row
 
 
 def _block(
-    run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = None
+    run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = ()
 ) -> Iterator[FrozenBindings] | None:
     """Return the solutions of a block, None where the part is none."""
     block = _block_of(part)
     if part.name == "BGP" and not part.triples:
         return iter([ctx.solution()])
-    waiting = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
-    if block is None or waiting is None:
+    plans = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
+    if plans is None:
         return None
     known = dict(ctx.bindings.items())
-
-    def found() -> Iterator[FrozenBindings]:
-        nonlocal waiting
-        # Asked for once more, they are made anew: prefixes may have changed.
-        plans = waiting or _plans_of(run, ctx, block, bounds=bounds) or []
-        waiting = None
-        for _, row in numbered_all(plans, run, _triples_of(ctx), [known]):
-            yield FrozenBindings(ctx, row)
-
-    return _once_more(found)
+    rows = _solved(run, ctx, plans, [known])
+    return (FrozenBindings(ctx, row) for _, row in rows)
 
 
 def _aggregate(
     run: Any, ctx: QueryContext, part: CompValue
 ) -> Iterable[FrozenBindings]:
     """Return the groups of an aggregation, counted by the database where it can."""
-    wanted = counting_of(part)
+    patterns = _counted_patterns(part)
     known = dict(ctx.bindings.items())
-    if wanted is None or wanted.subject in known:
-        return _watched(run, evaluate.evalAggregateJoin(ctx, part))
-
-    def found() -> Iterator[FrozenBindings]:
-        plans = _plans_of(run, ctx, [Alternative(patterns=wanted.patterns)]) or []
-        groups = None
+    if patterns is not None and patterns[0][0] not in known:
+        plans = _plans_of(run, ctx, [Alternative(patterns)]) or []
         if len(plans) == 1 and plans[0].alone is not None:
-            groups = count(run, plans[0].alone, wanted, known)
-        if groups is None:
-            yield from _watched(run, evaluate.evalAggregateJoin(ctx, part))
-        else:
-            for row in rows_of(wanted, groups):
-                yield FrozenBindings(ctx, row)
-
-    return _once_more(found)
+            rows = _count(run, plans[0].alone, part, patterns[0][0], known)
+            if rows is not None:
+                return [FrozenBindings(ctx, row) for row in rows]
+    return _watched(run, evaluate.evalAggregateJoin(ctx, part))
 
 
 def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
@@ -461,7 +412,8 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     rows = _block(run, ctx, part.p, bounds=_bounds(part.expr))
     if rows is None:
         rows = evaluate.evalPart(ctx, part.p)
-    tests, rest = _divided(part.expr)
+    demanded = _demanded(part.expr)
+    rest = [one for one in demanded if not _tests_existence(one)]
     isolated = not part.no_isolated_scope
 
     def seen(row: FrozenBindings) -> FrozenBindings:
@@ -470,22 +422,16 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     passed: Iterator[FrozenBindings] = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
-    for test in tests:
+    for test in filter(_tests_existence, demanded):
         passed = _existing(run, ctx, test, passed, seen)
     yield from passed
 
 
-def _bounds(expression: Any) -> dict[Any, list[tuple[str, float]]]:
+def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
     """Return the comparisons with numbers that a filter demands, a little wider."""
     found: dict[Any, list[tuple[str, float]]] = {}
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if not isinstance(one, CompValue):
-            continue
-        if one.name == "ConditionalAndExpression":
-            waiting += [one.expr, *one.other]
-        elif one.name == "RelationalExpression" and one.op in _FLIPPED:
+    for one in _demanded(expression):
+        if getattr(one, "name", "") == "RelationalExpression" and one.op in _FLIPPED:
             sides = (one.expr, one.op, one.other)
             if isinstance(one.other, Variable):
                 sides = (one.other, _FLIPPED[one.op], one.expr)
@@ -493,24 +439,21 @@ def _bounds(expression: Any) -> dict[Any, list[tuple[str, float]]]:
             number = _number(literal)
             if isinstance(variable, Variable) and number is not None:
                 found.setdefault(variable, []).extend(_wider(sign, number))
-    return found
+    return tuple((variable, tuple(some)) for variable, some in found.items())
 
 
 def _number(term: Any) -> float | None:
-    """Return the number that a literal is."""
-    if not isinstance(term, Literal) or isinstance(term.value, bool):
-        return None
-    if not isinstance(term.value, int | float | Decimal):
+    value = getattr(term, "value", None)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return None  # the text "1" is compared as text
     try:
-        number = float(term.value)
+        number = float(value)
     except (ValueError, OverflowError):
         return None
     return number if abs(number) < 2**53 else None
 
 
 def _wider(sign: str, number: float) -> list[tuple[str, float]]:
-    """Return conditions that hold wherever a comparison does, rounding or not."""
     low, high = number - abs(number) * 1e-12, number + abs(number) * 1e-12
     if sign == "=":
         return [(">=", low), ("<=", high)]
@@ -526,46 +469,31 @@ def _extended(
         run.check()
         known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
         plans = plans or _plans_of(run, ctx, block, also=batch[0]) or []
-        yield batch, numbered_all(plans, run, _triples_of(ctx), known)
+        yield batch, _solved(run, ctx, plans, known)
 
 
 def _join(
-    run: Any, ctx: QueryContext, part: CompValue
-) -> Iterator[FrozenBindings] | None:
-    """Return the rows of the left side extended by the block on the right."""
-    block = _plain_block(part.p2)
-    if block is None:
-        return None
-
-    def found() -> Iterator[FrozenBindings]:
-        for batch, solutions in _extended(run, ctx, block, part.p1):
-            for place, row in solutions:
-                yield FrozenBindings(ctx, row | dict(batch[place].items()))
-
-    return _once_more(found)
+    run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
+) -> Iterator[FrozenBindings]:
+    for batch, solutions in _extended(run, ctx, block, part.p1):
+        for place, row in solutions:
+            yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
 
 def _left_join(
-    run: Any, ctx: QueryContext, part: CompValue
-) -> Iterator[FrozenBindings] | None:
-    """Return the rows of the left side, extended by the right one where it matches."""
-    block = _plain_block(part.p2)
-    if block is None:
-        return None
-
-    def found() -> Iterator[FrozenBindings]:
-        for batch, solutions in _extended(run, ctx, block, part.p1):
-            matched: list[list[FrozenBindings]] = [[] for _ in batch]
-            for place, added in solutions:
-                row = FrozenBindings(ctx, added)
-                if _ebv(part.expr, row.forget(ctx)):
-                    matched[place].append(row)
-            for row, extended in zip(batch, matched, strict=True):
-                yield from (one.merge(row) for one in extended)
-                if not extended and not _matches_alone(ctx, part, row):
-                    yield row
-
-    return _once_more(found)
+    run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
+) -> Iterator[FrozenBindings]:
+    """Yield the rows of the left side, extended by the right one where it matches."""
+    for batch, solutions in _extended(run, ctx, block, part.p1):
+        matched: list[list[FrozenBindings]] = [[] for _ in batch]
+        for place, added in solutions:
+            row = FrozenBindings(ctx, added)
+            if _ebv(part.expr, row.forget(ctx)):
+                matched[place].append(row)
+        for row, extended in zip(batch, matched, strict=True):
+            yield from (one.merge(row) for one in extended)
+            if not extended and not _matches_alone(ctx, part, row):
+                yield row
 
 
 def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> bool:
@@ -577,132 +505,85 @@ def _matches_alone(ctx: QueryContext, part: CompValue, row: FrozenBindings) -> b
     return any(_ebv(part.expr, found) for found in evaluate.evalPart(alone, part.p2))
 
 
-Key = tuple["Node | None", ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
-    """What a part of a query counts.
-
-    Attributes:
-        patterns: Triple patterns that find it.
-        subject: What is counted.
-        keys: What it is grouped by; None for one group of all.
-        counts: Variable of each count, and whether it is of different ones.
-        samples: Variable of each value of a group, and which of the keys it is.
-    """
-
-    patterns: tuple[Any, ...]
-    subject: Variable
-    keys: tuple[Variable, ...] | None
-    counts: tuple[tuple[Variable, bool], ...]
-    samples: tuple[tuple[Variable, Variable], ...]
+def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
+    """Return what finds the one thing that an aggregation only counts, if it does."""
+    block = _block_of(part.p.p)
+    if block is None or len(block) != 1 or block[0].optional:
+        return None
+    patterns = block[0].patterns
+    subject, keys = patterns[0][0], part.p.expr or ()
+    free = [found for _, _, found in patterns if isinstance(found, Variable)]
+    fits = (
+        isinstance(subject, Variable)
+        and all(one[0] == subject for one in patterns)
+        and len(free) == len(set(free))
+        and subject not in free
+        and all(key in free for key in keys)
+        and all(
+            one.vars == subject
+            if one.name == "Aggregate_Count"
+            else one.name == "Aggregate_Sample" and one.vars in keys
+            for one in part.A
+        )
+    )
+    return patterns if fits else None
 
 
 @dataclass(slots=True)
-class Counted:
-    """Solutions of a group.
+class _Counted:
+    """Solutions of a group: how many there are.
 
-    Attributes:
-        solutions: How many there are.
-        nodes: Different nodes among those that the database counted.
-        others: Different ones among those that were read.
+    `nodes` are different ones among those that the database counted, `others` among
+    those that were read.
     """
 
     solutions: int = 0
     nodes: int = 0
     others: set[Node] = field(default_factory=set)
 
-    def number(self, *, distinct: bool) -> int:
-        """Return the number of solutions, or of different nodes."""
-        return self.nodes + len(self.others) if distinct else self.solutions
 
-
-def counting_of(part: CompValue) -> Counting | None:
-    """Return what an aggregation counts, None if it does anything else."""
-    block = _block_of(part.p.p)
-    if block is None or len(block) != 1 or block[0].optional:
-        return None
-    patterns = block[0].patterns
-    subjects = {subject for subject, _, _ in patterns}
-    subject = next(iter(subjects))
-    expression = part.p.expr
-    keys = None if expression is None else tuple(expression)
-    objects = [found for _, _, found in patterns]
-    free = [one for one in objects if isinstance(one, Variable)]
-    counts = [a for a in part.A if a.name == "Aggregate_Count"]
-    samples = [a for a in part.A if a.name == "Aggregate_Sample"]
-    if len(subjects) != 1 or not isinstance(subject, Variable):
-        return None
-    fits = (
-        len(free) == len(set(free))
-        and subject not in free
-        and len(counts) + len(samples) == len(part.A)
-        and all(a.vars == subject for a in counts)
-        and all(a.vars in (keys or ()) for a in samples)
-        and set(keys or ()) <= set(free)
-    )
-    if not fits:
-        return None
-    return Counting(
-        patterns=patterns,
-        subject=subject,
-        keys=keys,
-        counts=tuple((a.res, bool(a.distinct)) for a in counts),
-        samples=tuple((a.res, a.vars) for a in samples),
-    )
-
-
-def count(
-    run: Any, component: Component, wanted: Counting, known: Solution
-) -> dict[Key, Counted] | None:
-    """Return the groups with what was counted, None where that cannot be."""
+def _count(
+    run: Any, component: Component, part: CompValue, subject: Node, known: Solution
+) -> list[dict[Variable, Any]] | None:
+    keys = part.p.expr or ()
     messages = list(component.messages([known], 0))
     if len(messages) != 1:
         return None
     query, _, sent = messages[0]
-    statement = query.counting([*(wanted.keys or ()), *known])
+    statement = query.counting([*keys, *known])
     if statement is None:
         return None
-    width = query.width + 2
-    params = query.params | {"x": "x", query.statement.rows: sent}
-    arms = [statement]
-    if run.confirm is not None:
-        arms.insert(0, prefixes_text(width))
-    found: dict[Key, Counted] = {}
-    records = confirmed(run("\nUNION ALL\n".join(arms), params), run.confirm)
-    for _, *record in records:
+    width = len(query.statement.columns) + 2
+    params = query.statement.params | {"x": "x", query.statement.rows: sent}
+    groups: dict[tuple[Node | None, ...], _Counted] = {}
+    for _, *record in ask(run, [statement], params, width):
         number, different = record[-2:]
         for solution in query.decode(record, known):
-            key = tuple(solution.get(one, known.get(one)) for one in wanted.keys or ())
-            group = found.setdefault(key, Counted())
+            key = tuple(solution.get(one, known.get(one)) for one in keys)
+            group = groups.setdefault(key, _Counted())
             if number and (group.nodes or number != different):
                 return None
             group.nodes += different
             group.solutions += number or 1
             if not number:
-                group.others.add(solution[wanted.subject])
+                group.others.add(solution[subject])
     own = component.mapping.vocabulary.parse_node
-    mixed = (
-        group.nodes and any(own(str(one)) is not None for one in group.others)
-        for group in found.values()
-    )
-    return None if any(mixed) else found
+    for group in groups.values():
+        if group.nodes and any(own(str(one)) is not None for one in group.others):
+            return None
+    if part.p.expr is None:
+        groups = groups or {(): _Counted()}
+    return [_group_row(part, key, group) for key, group in groups.items()] or [{}]
 
 
-def rows_of(
-    wanted: Counting, groups: dict[Key, Counted]
-) -> Sequence[dict[Variable, Any]]:
-    """Return the groups as rdflib's aggregation does."""
-    if wanted.keys is None:
-        groups = groups or {(): Counted()}
-    rows: list[dict[Variable, Any]] = []
-    for key, group in groups.items():
-        row: dict[Variable, Any] = {
-            name: Literal(group.number(distinct=distinct))
-            for name, distinct in wanted.counts
-        }
-        for name, one in wanted.samples:
-            row[name] = key[(wanted.keys or ()).index(one)]
-        rows.append(row)
-    return rows or [{}]
+def _group_row(
+    part: CompValue, key: Sequence[Node | None], group: _Counted
+) -> dict[Variable, Any]:
+    row: dict[Variable, Any] = {}
+    for one in part.A:
+        if one.name == "Aggregate_Sample":
+            row[one.res] = key[list(part.p.expr).index(one.vars)]
+        else:
+            distinct = group.nodes + len(group.others)
+            row[one.res] = Literal(distinct if one.distinct else group.solutions)
+    return row

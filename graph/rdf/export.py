@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import (
@@ -35,9 +35,11 @@ from knowtrail.graph.rdf.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
     from contextlib import AbstractContextManager
+
+    from pyoxigraph import NamedNode
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -51,7 +53,6 @@ _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*$")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 FORMATS = ("turtle", "nt", "json-ld", "xml")
-_BY_OXIGRAPH = frozenset({"turtle", "nt"})
 SUFFIXES = {
     ".ttl": "turtle",
     ".nt": "nt",
@@ -69,21 +70,15 @@ _FOREVER = 1e9
 def _write(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
-    """Write triples, those of one subject together.
-
-    Raises:
-        RdfError: If a triple cannot be written in this format.
-    """
+    """Write triples, those of one subject together, blank nodes as IRIs."""
     solid = (_without_blanks(triple, mapping.vocabulary) for triple in triples)
-    if form in _BY_OXIGRAPH:
-        _write_by_oxigraph(solid, mapping, form, stream)
+    if form == "json-ld":
+        stream.writelines(_jsonld(solid, mapping.foreign))
     else:
-        write = _jsonld if form == "json-ld" else _rdfxml
-        stream.writelines(write(solid, mapping.vocabulary, mapping.foreign))
+        _write_by_oxigraph(solid, mapping, form, stream)
 
 
 def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
-    """Return a triple with IRIs in place of blank nodes."""
     subject, predicate, found = triple
     if subject.startswith("_:"):
         subject = vocabulary.skolem(subject)
@@ -95,7 +90,8 @@ def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
 def _write_by_oxigraph(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
-    """Write Turtle, or N-Triples, in which prefixes of others stand in comments."""
+    """Write a format other than JSON-LD."""
+    # In N-Triples the prefixes of others stand in comments.
     import pyoxigraph
 
     class Target:
@@ -104,38 +100,37 @@ def _write_by_oxigraph(
         decode = codecs.getincrementaldecoder("utf-8")().decode
 
         def write(self, data: bytes) -> int:
-            """Take some bytes."""
-            stream.write(self.decode(data))
+            text = self.decode(data)
+            # XML reads a carriage return as a line feed.
+            stream.write(text.replace("\r", "&#13;") if form == "xml" else text)
             return len(data)
 
         def flush(self) -> None:
-            """Write what waits."""
             stream.flush()
 
-    form_of_oxigraph = pyoxigraph.RdfFormat.N_TRIPLES
+    rdf_format = {
+        "nt": pyoxigraph.RdfFormat.N_TRIPLES,
+        "turtle": pyoxigraph.RdfFormat.TURTLE,
+        "xml": pyoxigraph.RdfFormat.RDF_XML,
+    }[form]
     prefixes = None
-    if form == "turtle":
-        form_of_oxigraph = pyoxigraph.RdfFormat.TURTLE
-        prefixes = PREFIXES | mapping.vocabulary.prefixes | dict(mapping.foreign)
-    else:
+    if form == "nt":
         stream.writelines(
             f"# @prefix {prefix}: <{namespace}> .\n"
             for prefix, namespace in sorted(mapping.foreign.items())
         )
+    else:
+        prefixes = PREFIXES | mapping.vocabulary.prefixes | dict(mapping.foreign)
     name = lru_cache(50_000)(pyoxigraph.NamedNode)
 
     def terms() -> Iterator[pyoxigraph.Triple]:
         for subject, predicate, found in triples:
+            if form == "xml":
+                found = _in_xml(predicate, found, mapping.vocabulary)
             try:
-                target: pyoxigraph.NamedNode | pyoxigraph.Literal
-                if isinstance(found, str):
-                    target = name(found)
-                elif found.language:
-                    target = pyoxigraph.Literal(found.text, language=found.language)
-                else:
-                    kind = name(found.datatype) if found.datatype else None
-                    target = pyoxigraph.Literal(found.text, datatype=kind)
-                yield pyoxigraph.Triple(name(subject), name(predicate), target)
+                yield pyoxigraph.Triple(
+                    name(subject), name(predicate), _object(found, name)
+                )
             except ValueError as error:
                 told = f"{subject} {predicate} {found}"[:200]
                 msg = f"RDF cannot write {told!r} ({error}): use JSON-LD."
@@ -143,15 +138,37 @@ def _write_by_oxigraph(
 
     try:
         target = cast("IO[bytes]", Target())
-        pyoxigraph.serialize(terms(), target, form_of_oxigraph, prefixes=prefixes)
+        pyoxigraph.serialize(terms(), target, rdf_format, prefixes=prefixes)
+    except RdfError:
+        raise
     except ValueError as error:
         msg = f"RDF cannot write a prefix of {prefixes} ({error}): use JSON-LD."
         raise RdfError(msg) from error
 
 
-def _jsonld(
-    triples: Iterable[Triple], vocabulary: Vocabulary, foreign: Dictionary[str, str]
-) -> Iterator[str]:
+def _object(found: str | Value, name: Callable[[str], NamedNode]) -> Any:
+    import pyoxigraph
+
+    if isinstance(found, str):
+        return name(found)
+    if found.language:
+        return pyoxigraph.Literal(found.text, language=found.language)
+    kind = name(found.datatype) if found.datatype else None
+    return pyoxigraph.Literal(found.text, datatype=kind)
+
+
+def _in_xml(predicate: str, found: str | Value, words: Vocabulary) -> str | Value:
+    if _XML_NAME.search(predicate) is None:
+        msg = f"RDF/XML cannot write the predicate <{predicate}>: use another format."
+        raise RdfError(msg)
+    if isinstance(found, str) or not _NOT_XML.search(found.text):
+        return found
+    if found.datatype or found.language:
+        raise RdfError(f"RDF/XML cannot write {found.text[:40]!r}: use another format.")
+    return Value(json.dumps(found.text), words.datatype(ESCAPED))
+
+
+def _jsonld(triples: Iterable[Triple], foreign: Dictionary[str, str]) -> Iterator[str]:
     """Yield JSON-LD, a line for each subject; readers that stream want types first."""
     context = {prefix: {"@id": n, "@prefix": True} for prefix, n in foreign.items()}
     yield f'{{"@context": {json.dumps(context, sort_keys=True)}, "@graph": [\n'
@@ -171,7 +188,6 @@ def _jsonld(
 
 
 def _jsonld_object(found: str | Value) -> dict[str, str]:
-    """Return an object of a triple in JSON-LD."""
     if isinstance(found, str):
         return {"@id": found}
     if found.language:
@@ -180,77 +196,9 @@ def _jsonld_object(found: str | Value) -> dict[str, str]:
     return datatype | {"@value": found.text}
 
 
-def _rdfxml(
-    triples: Iterable[Triple], vocabulary: Vocabulary, foreign: Dictionary[str, str]
-) -> Iterator[str]:
-    """Yield RDF/XML, an element for each subject."""
-    prefixes = PREFIXES | vocabulary.prefixes | dict(foreign)
-    spaces = {namespace: prefix for prefix, namespace in prefixes.items()}
-    declared = "".join(
-        f'\n  xmlns:{prefix}="{_attribute(namespace)}"'
-        for prefix, namespace in sorted(prefixes.items())
-    )
-    yield f'<?xml version="1.0" encoding="utf-8"?>\n<rdf:RDF{declared}>\n'
-    for subject, group in itertools.groupby(triples, key=lambda t: t[0]):
-        yield f'<rdf:Description rdf:about="{_attribute(subject)}">\n'
-        for _, predicate, found in group:
-            yield _xml_element(predicate, found, spaces, vocabulary)
-        yield "</rdf:Description>\n"
-    yield "</rdf:RDF>\n"
-
-
-def _xml_element(
-    predicate: str,
-    found: str | Value,
-    spaces: Dictionary[str, str],
-    vocabulary: Vocabulary,
-) -> str:
-    """Return the element of one triple."""
-    local = _XML_NAME.search(predicate)
-    if local is None:
-        msg = f"RDF/XML cannot write the predicate <{predicate}>: use another format."
-        raise RdfError(msg)
-    namespace = predicate[: local.start()]
-    prefix = spaces.get(namespace)
-    tag = f"{prefix or 'n'}:{local[0]}"
-    opening = tag if prefix else f'{tag} xmlns:n="{_attribute(namespace)}"'
-    if isinstance(found, str):
-        return f'  <{opening} rdf:resource="{_attribute(found)}"/>\n'
-    text = found.text
-    attribute = ""
-    if found.language:
-        attribute = f' xml:lang="{found.language}"'
-    elif found.datatype:
-        attribute = f' rdf:datatype="{_attribute(found.datatype)}"'
-    if _NOT_XML.search(text):
-        if attribute:
-            msg = f"RDF/XML cannot write {text[:40]!r}: use another format."
-            raise RdfError(msg)
-        text = json.dumps(text)
-        attribute = f' rdf:datatype="{vocabulary.datatype(ESCAPED)}"'
-    return f"  <{opening}{attribute}>{_content(text)}</{tag}>\n"
-
-
-def _content(text: str) -> str:
-    """Return text between tags; a carriage return would be read as a line feed."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return text.replace("\r", "&#13;")
-
-
-def _attribute(text: str) -> str:
-    """Return text between quotes."""
-    return _content(text).replace('"', "&quot;")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """What an export wrote.
-
-    Attributes:
-        triples: How many triples.
-        nodes: Of how many nodes.
-        left_out: Nodes that are not mapped: no label of ours, or no key.
-    """
+    """What an export wrote; `left_out` are nodes without label of ours or key."""
 
     triples: int
     nodes: int
@@ -258,16 +206,11 @@ class ExportReport:
 
 
 def format_of(name: str, given: str | None) -> str:
-    """Return the format of a file.
-
-    Raises:
-        InputError: If there is no such format, or the name does not say which.
-    """
+    """Return the format of a file, or raise `InputError` if none is known."""
     known = ", ".join(FORMATS)
     if given is not None:
         if given not in FORMATS:
-            msg = f"No format {given!r}: choose one of {known}."
-            raise InputError(msg)
+            raise InputError(f"No format {given!r}: choose one of {known}.")
         return given
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:

@@ -13,8 +13,9 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
@@ -30,9 +31,8 @@ from knowtrail.graph.rdf.clauses import arms_of, merge_text, node_text, pairs_te
 from knowtrail.graph.rdf.export import format_of
 from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
 from knowtrail.graph.rdf.patterns import TYPE
-from knowtrail.graph.rdf.rows import NodeRow, Rows
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.staging import Staging, digest_of, parse
+from knowtrail.graph.rdf.staging import NodeRow, Rows, Staging, parse
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.graph.settings import Settings
 
@@ -57,7 +57,6 @@ _Step = tuple[str, dict[str, Any], bool]
 
 
 def _check_lengths(staging: Staging, rows: Rows) -> None:
-    """Refuse a file that has values which no index can hold."""
     for subject, predicate, found, is_literal in staging.longer(_MOST):
         for iri in [subject] if is_literal else [subject, found]:
             if len(iri.encode()) > _MOST:
@@ -70,31 +69,24 @@ def _check_lengths(staging: Staging, rows: Rows) -> None:
 
 
 def _refuse(what: str, text: str) -> None:
-    """Refuse a value."""
-    msg = (
+    raise RdfError(
         f"{what} has {len(text.encode()):,} bytes and an index of Neo4j holds "
         f"{_MOST:,}: shorten it. Nothing was stored."
     )
-    raise RdfError(msg)
-
-
-def _are_texts(*labels: str) -> bool:
-    """Return whether nodes of all these labels belong to the texts of a corpus."""
-    return _TEXTS.issuperset(labels)
 
 
 class Corpora:
-    """What an import does to corpora, as a context that holds their locks.
+    """What an import does to corpora, which `locks` keep from other processes.
 
     A corpus that was there gets a new version with the first change, and is unfinished
     until the import has ended; one that comes with the file keeps the version that the
     file says, and is unfinished for as long.
     """
 
-    def __init__(self, connection: Connection, home: Path) -> None:
+    def __init__(self, connection: Connection, home: Path, locks: ExitStack) -> None:
         self._connection = connection
         self._home = home
-        self._locks = ExitStack()
+        self._locks = locks
         self._held: set[str] = set()
         self._touched: set[str] = set()
         self._ends: dict[str, tuple[str, Any]] = {}
@@ -103,20 +95,8 @@ class Corpora:
             for row in connection.read("corpus/list")
         }
 
-    def __enter__(self) -> Self:
-        """Return these corpora."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Let other processes write."""
-        self._locks.close()
-
     def hold(self, names: Iterable[str]) -> None:
-        """Lock corpora that are not held yet.
-
-        Raises:
-            InputError: If another process writes to one.
-        """
+        """Lock corpora, or raise `InputError` where another process writes to one."""
         for name in sorted(set(names) - self._held):
             self._locks.enter_context(corpus_lock(self._home, self._connection, name))
             self._held.add(name)
@@ -133,16 +113,15 @@ class Corpora:
                 properties.pop("version", None)
             elif status is not None:
                 properties["status"] = "unfinished"
-        elif row.label == "Document" and properties.get("corpus") in self._before:
+        elif (
+            row.label in {"Document", "Chunk"}
+            and properties.get("corpus") in self._before
+        ):
             properties.pop("corpusVersion", None)
         return properties
 
     def mark(self, tx: Any, names: set[str]) -> None:
-        """Count a new version of corpora that a transaction changes.
-
-        Raises:
-            InputError: If another process writes to one.
-        """
+        """Hold corpora that a transaction changes, and count a new version of them."""
         self.hold(names)
         self._touched |= names
         for name in sorted(names & self._before.keys()):
@@ -184,7 +163,7 @@ class ImportReport:
         foreign: How many of the nodes are RDF of others, stored as `:Resource`.
         missing: Relationships left out, for one of their nodes is not there.
         nodes_created: Nodes that were not there before.
-        relationships_created: Relationships that were not there before.
+        relationships_created: The same of relationships.
     """
 
     triples: int
@@ -229,44 +208,42 @@ def import_rdf(
     path = Path(source)
     form = format_of(path.name, format)
     run = Run(connection, Vocabulary(base), _FOREVER)
-    with tempfile.TemporaryDirectory(prefix="knowtrail-rdf-") as folder:
-        staging = Staging(Path(folder), digest_of(path), run.mapping.vocabulary)
-        try:
-            parse(path, staging, form=form, base=run.mapping.vocabulary.base)
-            staging.finish()
-            progress("Reading RDF", staging.count, staging.count)
-            with Corpora(connection, home or Settings.from_env().home) as corpora:
-                return _Import(connection, run, staging, progress, corpora).work()
-        finally:
-            staging.close()
+    with ExitStack() as stack:
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="knowtrail-rdf-")
+        )
+        staging = Staging(Path(folder), run.mapping.vocabulary)
+        stack.callback(staging.close)
+        parse(path, staging, form=form, base=run.mapping.vocabulary.base)
+        staging.finish()
+        progress("Reading RDF", staging.count, staging.count)
+        corpora = Corpora(connection, home or Settings.from_env().home, stack)
+        return _Import(connection, run, staging, progress, corpora).work()
 
 
+@dataclass
 class _Import:
     """One import, from staged triples to the graph."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        run: Run,
-        staging: Staging,
-        progress: Progress,
-        corpora: Corpora,
-    ) -> None:
-        self._connection = connection
-        self._corpora = corpora
-        self._run = run
-        self._staging = staging
-        self._progress = progress
-        self._rows = Rows(run.mapping, staging.prefixes)
+    _connection: Connection
+    _run: Run
+    _staging: Staging
+    _progress: Progress
+    _corpora: Corpora
+
+    def __post_init__(self) -> None:
+        self._rows = Rows(self._run.mapping, self._staging.prefixes)
         self._mapping: Mapping = self._rows.mapping
         self._counts: Counter[str] = Counter()
         self._classes: dict[str, bool] = {}
         self._has_resources = False
 
     def work(self) -> ImportReport:
-        """Store nodes, then relationships, and say what changed."""
         _check_lengths(self._staging, self._rows)
-        self._corpora.hold(self._named())
+        named = self._staging.texts(
+            lambda predicate: self._rows.name_of("Document", predicate) == "corpus"
+        )
+        self._corpora.hold(named)
         apply_schema(self._connection, progress=self._progress)
         for batch in _batches(self._staging.subjects()):
             self._store_subjects(batch)
@@ -284,14 +261,6 @@ class _Import:
             missing=self._staging.count_edges() - counts["edges"],
             nodes_created=counts["nodes_created"],
             relationships_created=counts["edges_created"],
-        )
-
-    def _named(self) -> set[str]:
-        """Return the corpora that nodes of the file say they belong to."""
-        return self._staging.texts(
-            predicate
-            for predicate in self._staging.predicates()
-            if self._rows.name_of("Document", predicate) == "corpus"
         )
 
     def _store_subjects(
@@ -317,17 +286,15 @@ class _Import:
             row = self._rows.node(iri, facts, found.get(iri))
             for name, target in row.edges:
                 self._staging.connect(iri, name, target)
-            labels = list(row.labels)
             for kind in row.classes:
                 if self._is_class(kind):
                     self._staging.connect(iri, "INSTANCE_OF", kind)
                 else:
-                    labels.append(self._rows.short(kind))
-            rows.append((row, labels))
+                    row.labels.append(self._rows.short(kind))
+            rows.append(row)
         self._write_nodes(rows)
 
     def _is_class(self, iri: str) -> bool:
-        """Return whether a type of a custodian is a class of the ontology."""
         if iri not in self._classes:
             vocabulary = self._mapping.vocabulary
             parsed = vocabulary.parse_node(iri)
@@ -340,7 +307,6 @@ class _Import:
         return self._classes[iri]
 
     def _stored(self, iris: list[str]) -> dict[str, str]:
-        """Return the labels of the nodes that are there already, by IRI."""
         by_arms: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for iri in iris:
             arms = arms_of(self._mapping, iri)
@@ -354,15 +320,15 @@ class _Import:
                     found[known] = label
         return found
 
-    def _write_nodes(self, rows: list[tuple[NodeRow, list[str]]]) -> None:
+    def _write_nodes(self, rows: list[NodeRow]) -> None:
         """Store nodes in one transaction, with the prefixes that they need."""
         groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row, labels in rows:
+        for row in rows:
             self._staging.place(row.iri, row.label, row.name, row.key)
             vectors = [{"name": n, "vector": v} for n, v in sorted(row.vectors.items())]
             groups.setdefault((row.label, row.name), []).append({
                 "key": row.key,
-                "labels": sorted(labels),
+                "labels": sorted(row.labels),
                 "properties": self._corpora.settled(row),
                 "vectors": vectors,
             })
@@ -375,7 +341,7 @@ class _Import:
             self._rows.new_prefixes.clear()
             steps.append((statement("rdf/add_prefixes"), {"prefixes": held}, False))
         steps += [
-            (merge_text(label, name), {"rows": group}, _are_texts(label))
+            (merge_text(label, name), {"rows": group}, label in _TEXTS)
             for (label, name), group in sorted(groups.items())
         ]
         self._counts["nodes_created"] += self._write(steps)[0]
@@ -392,10 +358,8 @@ class _Import:
             apply_schema(self._connection, dimensions=dimensions)
 
     def _write(self, steps: list[_Step]) -> tuple[int, int]:
-        """Run statements in one transaction; return nodes and relationships created.
-
-        The corpora whose texts they change are marked in the same transaction.
-        """
+        """Run statements in one transaction; return nodes and relationships created."""
+        # The corpora whose texts they change are marked in the same transaction.
         from knowtrail.graph.db.driver import Counters, translate_errors
 
         def work(tx: Any) -> Counters:
@@ -406,15 +370,10 @@ class _Import:
                     touched |= {row["corpus"] for row in result if row["corpus"]}
                 total += Counters.of(result.consume())
             self._corpora.mark(tx, touched)
+            self._connection.check_commit(tx)
             return total
 
-        with (
-            translate_errors(),
-            self._connection.driver.session(
-                database=self._connection.database,
-                bookmark_manager=self._connection.driver.execute_query_bookmark_manager,
-            ) as session,
-        ):
+        with translate_errors(), self._connection.session() as session:
             total = session.execute_write(work)
         return total.nodes_created, total.relationships_created
 
@@ -442,9 +401,9 @@ class _Import:
                         key=iri,
                         properties=properties,
                     )
-                    rows.append((row, list[str]()))
+                    rows.append(row)
                 else:
-                    rows.append((self._rows.node(iri, [], "Resource"), []))
+                    rows.append(self._rows.node(iri, [], "Resource"))
             if rows:
                 self._write_nodes(rows)
 
@@ -466,13 +425,12 @@ class _Import:
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]
     ) -> list[_Step]:
-        """Return the statements that store relationships of one kind.
-
-        One that is there keeps the properties that the file does not speak of.
-        """
+        """Return the statements that store relationships of one kind."""
+        # One that is there keeps the properties that the file does not speak of.
         pairs = [{"a": row[5], "b": row[6], "i": i} for i, row in enumerate(edges)]
         params = {"rows": pairs, "name": name}
         there = {row[0]: row[1] for row in self._run(pairs_text(*ends), params)}
+        content = partial(content_of, self._mapping)
         created, changed = [], []
         for place, row in enumerate(edges):
             stated = self._staging.statements(row[7], name, row[8])
@@ -482,30 +440,25 @@ class _Import:
                 continue
             pair = pairs[place]
             if len(held) == 1 and len(wanted) == 1:
-                if self._content(held[0] | wanted[0]) != self._content(held[0]):
+                if content(held[0] | wanted[0]) != content(held[0]):
                     changed.append(pair | {"properties": wanted[0]})
                 continue
-            left = Counter(map(self._content, held))
+            left = Counter(map(content, held))
             for properties in wanted:
-                content = self._content(properties)
-                if left[content] > 0:
-                    left[content] -= 1
+                told = content(properties)
+                if left[told] > 0:
+                    left[told] -= 1
                 else:
                     created.append(pair | {"properties": properties})
-        marks = _are_texts(ends[0], ends[2])
+        marks = _TEXTS.issuperset((ends[0], ends[2]))
         return [
             (pairs_text(*ends, then=then), {"rows": rows, "name": name}, marks)
             for then, rows in (("create", created), ("change", changed))
             if rows
         ]
 
-    def _content(self, properties: dict[str, Any]) -> str:
-        """Return a text that equal properties share."""
-        return content_of(self._mapping, properties)
-
 
 def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield lists of a few hundred items."""
     waiting = iter(items)
     while batch := list(itertools.islice(waiting, _BATCH)):
         yield batch

@@ -8,8 +8,10 @@ labels, properties and relationship types called `prefix__name`.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db import labels
@@ -18,23 +20,10 @@ from knowtrail.graph.rdf.values import (
     is_vector,
     literal_of,
     order_of,
-    sort_key,
     value_of,
     vector_of,
 )
-from knowtrail.graph.rdf.vocabulary import (
-    DQV,
-    NIF,
-    PREFIXES,
-    PROV,
-    RDFS,
-    SCHEMA,
-    SKOS,
-    XSD,
-    Value,
-    Vocabulary,
-    is_iri,
-)
+from knowtrail.graph.rdf.vocabulary import PREFIXES, XSD, Value, Vocabulary, is_iri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,11 +45,9 @@ _TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermRule:
-    """A standard predicate of a property.
+    """A standard predicate of a property of nodes of a label.
 
     Attributes:
-        label: Label of the nodes.
-        name: Name of the property.
         term: The predicate; one that begins with `hc:` is below the base.
         form: `any` value; `year` for text that is a year, a month of one or a date,
             `decimal` for finite numbers. A value that does not fit has the general
@@ -74,9 +61,8 @@ class TermRule:
 
 
 def _iri(name: str) -> str:
-    """Return the IRI of `prefix:name`."""
     prefix, _, local = name.partition(":")
-    return PREFIXES[prefix] + local
+    return name if prefix == "hc" else PREFIXES[prefix] + local
 
 
 LABELS = {
@@ -86,50 +72,18 @@ LABELS = {
 }
 """Label -> rule. A node with several of them has the rule of the first one."""
 
-TERMS: tuple[TermRule, ...] = (
-    TermRule(label="Document", name="title", term=f"{SCHEMA}name"),
-    TermRule(label="Document", name="text", term=f"{SCHEMA}text"),
-    TermRule(label="Document", name="url", term=f"{SCHEMA}url"),
-    TermRule(label="Document", name="language", term=f"{SCHEMA}inLanguage"),
-    TermRule(label="Chunk", name="text", term=f"{NIF}isString"),
-    TermRule(label="Chunk", name="startChar", term=f"{NIF}beginIndex"),
-    TermRule(label="Chunk", name="endChar", term=f"{NIF}endIndex"),
-    TermRule(label="Sentence", name="text", term=f"{NIF}isString"),
-    TermRule(label="Sentence", name="startChar", term=f"{NIF}beginIndex"),
-    TermRule(label="Sentence", name="endChar", term=f"{NIF}endIndex"),
-    TermRule(label="Theme", name="name", term=f"{SKOS}prefLabel"),
-    TermRule(label="Term", name="label", term=f"{SKOS}prefLabel"),
-    TermRule(label="Category", name="name", term=f"{SKOS}prefLabel"),
-    TermRule(label="Query", name="text", term=f"{SCHEMA}text"),
-    TermRule(label="Traversal", name="createdAt", term=f"{PROV}endedAtTime"),
-    TermRule(label="Metric", name="value", term=f"{DQV}value"),
-    TermRule(label="OntologyClass", name="name", term=f"{RDFS}label"),
-    TermRule(label="Custodian", name="name", term=f"{SCHEMA}name"),
-    TermRule(label="Custodian", name="institutionType", term="hc:institutionType"),
-    TermRule(label="Custodian", name="city", term=f"{SCHEMA}addressLocality"),
-    TermRule(label="Custodian", name="region", term=f"{SCHEMA}addressRegion"),
-    TermRule(label="Custodian", name="subregionCode", term="hc:subregionCode"),
-    TermRule(label="Custodian", name="countryCode", term="hc:countryCode"),
-    TermRule(label="Custodian", name="isil", term="hc:isil"),
-    TermRule(label="Custodian", name="ghcid", term="hc:ghcid"),
-    TermRule(
-        label="Custodian", name="founded", term=f"{SCHEMA}foundingDate", form="year"
-    ),
-    TermRule(label="Custodian", name="budget", term="hc:annualBudget", form="decimal"),
-    TermRule(label="Custodian", name="url", term=f"{SCHEMA}url"),
-    TermRule(label="Custodian", name="description", term=f"{SCHEMA}description"),
+TERMS = tuple(
+    TermRule(label=label, name=name, term=_iri(term), form=next(iter(form), "any"))
+    for label, name, term, *form in json.loads(
+        Path(__file__).with_name("terms.json").read_bytes()
+    )
 )
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """The table, for one base and the prefixes of one database.
-
-    Attributes:
-        vocabulary: The IRIs of ours.
-        foreign: Prefix -> namespace, for RDF of others.
-    """
+    """The table, for one base and the prefixes (`foreign`) of RDF of others."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     foreign: Dictionary[str, str] = field(default_factory=dict)
@@ -199,6 +153,11 @@ class Mapping:
         ]
         return [name for _, name in sorted(found)]
 
+    def names(self, iri: str, *kinds: str) -> list[str]:
+        """Return every name that an IRI can stand for, of our kinds or of others."""
+        own = (self.vocabulary.named(kind, iri) for kind in kinds)
+        return [*(name for name in own if name is not None), *self.short_names(iri)]
+
     def shorten(self, iri: str) -> str | None:
         """Return the name `prefix__local` of an IRI, None where no prefix fits."""
         return next(iter(self.short_names(iri)), None)
@@ -231,7 +190,7 @@ class Mapping:
             if formed and all(formed):
                 general = self.term(rule)
                 literals = [literal for literal in formed if literal]
-        distinct = sorted(set(literals), key=sort_key)
+        distinct = sorted(set(literals))
         found = [(general, distinct)] if distinct else []
         if isinstance(value, list):
             order = order_of(literals, distinct)
@@ -296,7 +255,6 @@ def _formed(form: str, value: Any) -> Value | None:
 
 
 def _real_date(year: int, month: int, day: int) -> str:
-    """Return a date as text, empty where there is no such day."""
     from datetime import date
 
     try:

@@ -13,7 +13,7 @@ solutions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, URIRef, Variable
@@ -52,7 +52,6 @@ class Reading:
     Attributes:
         form: `type`, `class` (a type that is a node of the ontology), `property`,
             `relationship`, `subject`, `predicate`, `object`.
-        pattern: The pattern itself.
         subject: Kind of its subject: `node` or `statement`.
         object: Kind of its object: `node`, `value` (a literal, type or predicate).
         names: Names of the properties or relationship types, of labels for `type`.
@@ -88,7 +87,9 @@ def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
         result = [Reading(form=form, pattern=pattern, subject=STATEMENT, object=kind)]
     result += _property_readings(mapping, pattern)
     if name != TYPE:
-        types = _relationship_names(mapping, name)
+        types = tuple(
+            n for n in mapping.names(name, "rel") if mapping.relationship(n) == name
+        )
         if types:
             result.append(
                 Reading(form="relationship", pattern=pattern, object=NODE, names=types)
@@ -96,14 +97,7 @@ def readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
     return [reading for reading in result if _object_fits(reading, found)]
 
 
-def is_property(mapping: Mapping, pattern: Pattern) -> bool:
-    """Return whether a pattern about a node can only mean one of its properties."""
-    found = [one for one in readings(mapping, pattern) if one.subject == NODE]
-    return [one.form for one in found] == ["property"]
-
-
 def _object_fits(reading: Reading, found: Node) -> bool:
-    """Return whether a term can be the object of a reading."""
     if is_variable(found):
         return True
     if reading.form in {"type", "class", "predicate"}:
@@ -111,41 +105,20 @@ def _object_fits(reading: Reading, found: Node) -> bool:
     return isinstance(found, Literal) == (reading.object == VALUE)
 
 
-def _relationship_names(mapping: Mapping, predicate: str) -> tuple[str, ...]:
-    """Return the relationship types that a predicate stands for."""
-    own = mapping.vocabulary.named("rel", predicate)
-    names = [] if own is None else [own]
-    names += mapping.short_names(predicate)
-    return tuple(n for n in names if mapping.relationship(n) == predicate)
-
-
 def _property_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
-    """Return a pattern's readings as a property, of nodes and of relationships."""
     predicate = str(pattern[1])
     ruled = [rule for rule in TERMS if mapping.term(rule) == predicate]
-    general = [
-        name
-        for kind in ("property", "list")
-        if (name := mapping.vocabulary.named(kind, predicate)) is not None
-    ]
-    general += mapping.short_names(predicate)
-    found = []
-    if ruled or general:
-        labels = None if general else frozenset(rule.label for rule in ruled)
-        names = dict.fromkeys([*(rule.name for rule in ruled), *general])
-        found.append(
-            Reading(form="property", pattern=pattern, names=tuple(names), labels=labels)
-        )
-    if general:
-        found.append(
-            Reading(
-                form="property",
-                pattern=pattern,
-                subject=STATEMENT,
-                names=tuple(dict.fromkeys(general)),
-            )
-        )
-    return found
+    general = mapping.names(predicate, "property", "list")
+    if not ruled and not general:
+        return []
+    labels = None if general else frozenset(rule.label for rule in ruled)
+    names = dict.fromkeys([*(rule.name for rule in ruled), *general])
+    of_node = Reading(
+        form="property", pattern=pattern, names=tuple(names), labels=labels
+    )
+    names = dict.fromkeys(general)
+    of_statement = replace(of_node, subject=STATEMENT, names=tuple(names), labels=None)
+    return [of_node, of_statement] if general else [of_node]
 
 
 def table_types(mapping: Mapping) -> frozenset[str]:
@@ -155,7 +128,6 @@ def table_types(mapping: Mapping) -> frozenset[str]:
 
 
 def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
-    """Return the readings of a pattern about a type."""
     found = pattern[2]
     of_node = Reading(form="type", pattern=pattern)
     of_statement = Reading(form="type", pattern=pattern, subject=STATEMENT)
@@ -170,9 +142,7 @@ def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
         if label != "Resource"
         and (kind in rule.types or mapping.own_type(label) == kind)
     ]
-    other = mapping.vocabulary.named("class", kind)
-    others = [] if other is None or other in names else [other]
-    others += mapping.short_names(kind)
+    others = mapping.names(kind, "class")
     names += [n for n in others if n not in names and _type_of(mapping, n) == kind]
     result = [of_statement] if kind == STATEMENT_CLASS else []
     if names:
@@ -183,13 +153,12 @@ def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
 
 
 def _type_of(mapping: Mapping, label: str) -> str | None:
-    """Return the type that a label outside the table stands for."""
     if label == "Resource":
         return None
     return mapping.expand(label) or mapping.own_type(label)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """One basic graph pattern with what need not match.
 
@@ -232,7 +201,6 @@ def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
 
 
 def _is_nothing(part: CompValue) -> bool:
-    """Return whether a part is a pattern without triples, which says nothing."""
     return bool(part.name == "BGP" and not part.triples)
 
 
@@ -247,11 +215,7 @@ def _joined(
         for other in right:
             if one.unbound & _terms(other.patterns):
                 return None
-            made.append(
-                Alternative(
-                    patterns=one.patterns + other.patterns, optional=one.optional
-                )
-            )
+            made.append(Alternative(one.patterns + other.patterns, one.optional))
     return tuple(made)
 
 
@@ -278,10 +242,7 @@ def _extended(
         known = _terms(one.patterns)
         if not subjects <= known or (known | one.unbound) & set(objects):
             return None
-    return tuple(
-        Alternative(patterns=one.patterns, optional=(*one.optional, patterns))
-        for one in left
-    )
+    return tuple(Alternative(one.patterns, (*one.optional, patterns)) for one in left)
 
 
 def _terms(patterns: Iterable[Pattern]) -> set[Variable]:
@@ -290,5 +251,4 @@ def _terms(patterns: Iterable[Pattern]) -> set[Variable]:
 
 
 def _variables(terms: Iterable[Any]) -> set[Variable]:
-    """Return the variables among terms."""
     return {term for term in terms if isinstance(term, Variable)}

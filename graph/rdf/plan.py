@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+import math
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,6 @@ from knowtrail.graph.rdf.patterns import (
     NODE,
     VALUE,
     Reading,
-    is_property,
     is_variable,
     readings,
 )
@@ -23,7 +23,7 @@ from knowtrail.graph.rdf.translation import Translation, send
 from knowtrail.graph.rdf.values import candidates, iri_of_term
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
     from rdflib.term import Node
@@ -44,57 +44,52 @@ _BATCHES = (1, 50, 500)
 _MOST_CHOICES = 16
 _HIDDEN = "knowtrail-path-"
 
-Matcher = Callable[[Any], Iterable[tuple[Any, Any, Any]]]
-"""Yields the triples of a pattern; an unbound place is None."""
-
 
 class Component:
-    """Patterns that are joined by the nodes and statements they share.
-
-    Attributes:
-        overlaps: Whether two choices of readings can find the same solution.
-    """
+    """Patterns that are joined by the nodes and statements they share."""
 
     def __init__(
         self,
         mapping: Mapping,
         patterns: Sequence[Pattern],
-        bounds: Dictionary[Node, Sequence[tuple[str, float]]] | None = None,
-        optional: Sequence[Sequence[Pattern]] = (),
+        bounds: Dictionary[Node, Sequence[tuple[str, float]]],
     ) -> None:
         self.mapping = mapping
-        self.patterns = list(patterns)
-        self.bounds = bounds or {}
-        choices = [readings(mapping, pattern) for pattern in self.patterns]
+        self.bounds = bounds
+        choices = [readings(mapping, pattern) for pattern in patterns]
         self.combinations = [
-            chosen for chosen in itertools.product(*choices) if _kinds(chosen)
+            (chosen, kinds)
+            for chosen in itertools.product(*choices)
+            if (kinds := _kinds(chosen))
         ]
+        # Whether two choices of readings can find the same solution.
         self.overlaps = any(
             {"type", "class"} <= {reading.form for reading in choice}
             for choice in choices
         )
-        self._optional = [
-            [next(r for r in readings(mapping, p) if r.subject == NODE) for p in one]
-            for one in optional
+        self._optional: list[list[Reading]] = []
+        self._translation = lru_cache(_MOST_MADE)(self._made)
+
+    def extend(self, optional: Sequence[Pattern]) -> bool:
+        """Ask for patterns of an OPTIONAL too, if they mean properties of a node."""
+        subject = optional[0][0]
+        meant = [
+            [one for one in readings(self.mapping, pattern) if one.subject == NODE]
+            for pattern in optional
         ]
-        self._made: dict[Any, Translation] = {}
-
-    def holds(self, subject: Node) -> bool:
-        """Return whether a term stands for a node, whatever the patterns mean."""
-        kinds = [_kinds(chosen) or {} for chosen in self.combinations]
-        return bool(kinds) and all(one.get(subject) == NODE for one in kinds)
-
-    def solve(
-        self, run: Runner, rows: Sequence[Solution]
-    ) -> Iterator[tuple[int, Solution]]:
-        """Yield the solutions, each with the number of the row it extends."""
-        yield from _solve_all([self], run, rows)
+        fits = (
+            bool(self.combinations)
+            and all(kinds.get(subject) == NODE for _, kinds in self.combinations)
+            and all([one.form for one in some] == ["property"] for some in meant)
+        )
+        if fits:
+            self._optional.append([one for (one,) in meant])
+        return fits
 
     def messages(self, rows: Sequence[Solution], first: int) -> Iterator[Message]:
         """Yield what to send, for every choice of readings."""
-        for place, chosen in enumerate(self.combinations):
+        for place, (_, kinds) in enumerate(self.combinations):
             groups: dict[Signature, list[tuple[int, dict[str, Any]]]] = {}
-            kinds = _kinds(chosen) or {}
             for number, row in enumerate(rows):
                 found = self._bound(kinds, row)
                 if found is not None:
@@ -107,21 +102,16 @@ class Component:
                 yield query, numbers, sent
                 first += 1
 
-    def _translation(self, place: int, signature: Signature, first: int) -> Translation:
-        """Return the statement of a choice of readings, made once."""
-        key = (place, signature, first)
-        if key not in self._made:
-            if len(self._made) >= _MOST_MADE:
-                self._made = {}
-            self._made[key] = Translation(
-                self.mapping,
-                self.combinations[place],
-                dict(signature),
-                self.bounds,
-                optional=self._optional,
-                number=first,
-            )
-        return self._made[key]
+    def _made(self, place: int, signature: Signature, first: int) -> Translation:
+        """Return the statement of a choice of readings."""
+        return Translation(
+            self.mapping,
+            self.combinations[place][0],
+            dict(signature),
+            self.bounds,
+            self._optional,
+            first,
+        )
 
     def _bound(
         self, kinds: Dictionary[Node, str], row: Solution
@@ -160,10 +150,10 @@ class Component:
         return tuple(signature), params
 
 
-def _solve_all(
+def solve(
     components: Sequence[Component], run: Runner, rows: Sequence[Solution]
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield the solutions of each of some components, asked for together."""
+    """Yield the solutions of components, each with the number of the row it extends."""
     messages: list[Message] = []
     owners: list[Component] = []
     for component in components:
@@ -180,7 +170,6 @@ def _solve_all(
 
 
 def _kinds(chosen: Sequence[Reading]) -> dict[Node, str] | None:
-    """Return the kind of each term, None where a term would have two."""
     kinds: dict[Any, str] = {}
     for reading in chosen:
         subject, _, found = reading.pattern
@@ -206,59 +195,35 @@ def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 class Plan:
     """The steps that answer a basic graph pattern.
 
-    Attributes:
-        fits: Whether the optional patterns can be asked for together with the others;
-            where not, the plan is of no use.
-        alone: The only group of patterns that the plan has, None where it has several.
+    It is of no use unless it `fits`: optional patterns cannot always be asked for
+    with the others. `alone` is its only group of patterns, None where it has more.
     """
 
     def __init__(
         self,
         mapping: Mapping,
         patterns: Sequence[Pattern],
-        *,
         bound: Collection[Node] = (),
-        bounds: Dictionary[Node, Sequence[tuple[str, float]]] | None = None,
+        bounds: Iterable[tuple[Node, Sequence[tuple[str, float]]]] = (),
         optional: Sequence[Sequence[Pattern]] = (),
     ) -> None:
         self._mapping = mapping
-        self._bounds = bounds or {}
+        self._bounds = dict(bounds)
         plain, loose = _spread(patterns)
         self._groups = [
             Component(mapping, group, self._bounds)
             for group in _ordered(self._grouped(plain), set(bound))
         ]
         self._loose = loose
-        self.fits = self._extend(optional)
+        self.fits = all(
+            any(group.extend(patterns) for group in self._groups)
+            for patterns in optional
+        )
         several = bool(loose) or len(self._groups) != 1
         self.alone = None if several else self._groups[0]
 
-    def _extend(self, optional: Sequence[Sequence[Pattern]]) -> bool:
-        """Give optional patterns to the groups that have their nodes."""
-        owned: dict[int, list[Sequence[Pattern]]] = {}
-        for patterns in optional:
-            subjects = {pattern[0] for pattern in patterns}
-            owner = next(
-                (
-                    place
-                    for place, group in enumerate(self._groups)
-                    if len(subjects) == 1 and group.holds(next(iter(subjects)))
-                ),
-                None,
-            )
-            if owner is None or not all(
-                is_property(self._mapping, pattern) for pattern in patterns
-            ):
-                return False
-            owned.setdefault(owner, []).append(patterns)
-        for place, several in owned.items():
-            self._groups[place] = Component(
-                self._mapping, self._groups[place].patterns, self._bounds, several
-            )
-        return True
-
     def numbered(
-        self, run: Runner, triples: Matcher, batch: Sequence[Solution]
+        self, run: Runner, triples: Any, batch: Sequence[Solution]
     ) -> Iterator[tuple[int, Solution]]:
         """Yield a batch's solutions, each with the number of the row it extends."""
         found: Iterator[tuple[int, Solution]] = iter(enumerate(batch))
@@ -280,14 +245,9 @@ class Plan:
             is_node = bool(chosen) and all(r.object == NODE for r in chosen)
             if is_variable(found) and (found in subjects or is_node):
                 terms.add(found)
-            if _apart(pattern, chosen, subjects, choices):
-                groups.append((set(), [pattern], len(chosen)))
-                continue
             joined = [group for group in groups if group[0] & terms]
-            width = len(chosen)
-            for group in joined:
-                width *= group[2]
-            if width > _MOST_CHOICES:
+            width = math.prod([len(chosen), *(group[2] for group in joined)])
+            if width > _MOST_CHOICES or _apart(pattern, chosen, subjects, choices):
                 groups.append((set(), [pattern], len(chosen)))
                 continue
             groups = [group for group in groups if group not in joined]
@@ -300,12 +260,12 @@ class Plan:
 
 
 def numbered_all(
-    plans: Sequence[Plan], run: Runner, triples: Matcher, batch: Sequence[Solution]
+    plans: Sequence[Plan], run: Runner, triples: Any, batch: Sequence[Solution]
 ) -> Iterator[tuple[int, Solution]]:
     """Yield a batch's solutions by each of some plans, asked together if possible."""
     alone = [plan.alone for plan in plans if plan.alone is not None]
     if len(alone) == len(plans):
-        for place, added in _solve_all(alone, run, batch):
+        for place, added in solve(alone, run, batch):
             yield place, _visible(batch[place] | added)
     else:
         for plan in plans:
@@ -318,11 +278,9 @@ def _apart(
     subjects: set[Any],
     others: Collection[Pattern],
 ) -> bool:
-    """Return whether a pattern must not be joined with others in one statement.
-
-    Its object is a type or a predicate that other patterns take for a node, or it says
-    a second time where a statement begins or ends.
-    """
+    """Return whether a pattern must not be joined with others in one statement."""
+    # Its object is a type or a predicate that other patterns take for a node, or it
+    # says a second time where a statement begins or ends.
     subject, _, found = pattern
     forms = {reading.form for reading in chosen}
     if forms & {"type", "predicate"} and is_variable(found):
@@ -346,17 +304,14 @@ def _ordered(groups: list[list[Pattern]], bound: set[Any]) -> Iterator[list[Patt
 
 
 def _known(group: list[Pattern], bound: Collection[Any]) -> float:
-    """Return the share of a group's terms that are given."""
     terms = {term for s, _, o in group for term in (s, o)}
     given = sum(1 for term in terms if term in bound or not is_variable(term))
     return given / len(terms)
 
 
 def _spread(patterns: Sequence[Pattern]) -> tuple[list[Pattern], list[Pattern]]:
-    """Return patterns with given predicates, and the others.
-
-    Sequences and inverses of paths become patterns with variables in between.
-    """
+    """Return patterns with given predicates, and the others."""
+    # Sequences and inverses of paths become patterns with variables in between.
     plain: list[Pattern] = []
     loose: list[Pattern] = []
     waiting: list[Any] = list(patterns)
@@ -383,7 +338,6 @@ def _spread(patterns: Sequence[Pattern]) -> tuple[list[Pattern], list[Pattern]]:
 
 
 def _visible(solution: Solution) -> Solution:
-    """Return a solution without the variables of paths."""
     if any(str(term).startswith(_HIDDEN) for term in solution):
         return {t: v for t, v in solution.items() if not str(t).startswith(_HIDDEN)}
     return solution
@@ -395,28 +349,25 @@ def _extended(
     """Yield rows extended by what a group of patterns adds."""
     for batch in batches(found):
         rows = [solution for _, solution in batch]
-        for place, added in group.solve(run, rows):
+        for place, added in solve([group], run, rows):
             number, solution = batch[place]
             yield number, solution | added
 
 
 def _matched(
     pattern: Pattern,
-    run: Runner,
-    triples: Matcher,
+    run: Any,
+    triples: Any,
     found: Iterator[tuple[int, Solution]],
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield rows extended by the triples of one pattern, looked up for each.
-
-    The steps of a path are read for a batch of rows before. What a path leads to is
-    compared with what was asked: rdflib takes an end that is an empty text for none.
-    """
-    steps = getattr(run, "steps", None)
+    """Yield rows extended by the triples of one pattern, looked up for each."""
+    # The steps of a path are read for a batch of rows before. What a path leads to is
+    # compared with what was asked: rdflib takes an end that is an empty text for none.
     is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
         asked = [_asked(pattern, solution) for _, solution in batch]
-        if steps is not None and is_path:
-            steps.prepare(pattern[1], ((s, o) for s, _, o in asked))
+        if is_path:
+            run.steps.prepare(pattern[1], [(s, o) for s, _, o in asked])
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
                 if is_path and not _ends_as_asked(one, triple):
@@ -430,12 +381,10 @@ def _matched(
 
 
 def _ends_as_asked(asked: tuple[Any, Any, Any], triple: tuple[Any, Any, Any]) -> bool:
-    """Return whether a path begins and ends where it was asked to."""
     return all(asked[end] is None or asked[end] == triple[end] for end in (0, 2))
 
 
 def _asked(pattern: Pattern, solution: Solution) -> tuple[Any, Any, Any]:
-    """Return a pattern with what is bound; what is not is None."""
     subject, predicate, found = (
         solution.get(term) if is_variable(term) else term for term in pattern
     )

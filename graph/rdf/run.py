@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import weakref
-from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rdflib.paths import InvPath, MulPath
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 _MOST_STEPS = 20_000
 _ROWS = 500
 _NEAR, _FAR = Variable("s"), Variable("o")
-_FETCH = 500
 _MOST_PLANS = 128
 _TIMED_OUT = (
     "Neo.ClientError.Transaction.TransactionTimedOut",
@@ -51,14 +51,10 @@ class Steps:
 
     def __init__(self, solve: Solver) -> None:
         self._solve = solve
-        self._known: dict[Terms, list[Terms]] = {}
+        self.known: dict[Terms, list[Terms]] = {}
         self._size = 0
 
-    def found(self, asked: Terms) -> list[Terms] | None:
-        """Return the triples of a pattern, None where they were not read."""
-        return self._known.get(asked)
-
-    def prepare(self, path: Any, pairs: Iterable[tuple[Any, Any]]) -> None:
+    def prepare(self, path: Any, pairs: Sequence[tuple[Any, Any]]) -> None:
         """Read the steps of a path that repeats one predicate."""
         if not isinstance(path, MulPath):
             return
@@ -67,13 +63,8 @@ class Steps:
             predicate, backward = predicate.arg, True
         if not isinstance(predicate, URIRef):
             return
-        ahead: dict[Any, None] = {}
-        behind: dict[Any, None] = {}
-        for subject, found in pairs:
-            if subject is not None:
-                ahead[subject] = None
-            elif found is not None:
-                behind[found] = None
+        ahead = [subject for subject, _ in pairs if subject is not None]
+        behind = [found for subject, found in pairs if subject is None]
         for nodes, turned in ((ahead, backward), (behind, not backward)):
             self._walk(predicate, nodes, backward=turned, on=bool(path.more))
 
@@ -83,33 +74,32 @@ class Steps:
         """Read the steps from nodes, and on from where they lead."""
         pattern = (_FAR, predicate, _NEAR) if backward else (_NEAR, predicate, _FAR)
         while self._size < _MOST_STEPS:
-            new = [n for n in level if self._asked(n, predicate, backward) is not None]
+            asked = {
+                (None, predicate, node) if backward else (node, predicate, None): node
+                for node in level
+                if node is not None
+                and not isinstance(node, BNode)
+                and (backward or not isinstance(node, Literal))
+            }
+            new = [one for one in asked if one not in self.known]
             if not new:
                 return
             reached: dict[Any, None] = {}
             for start in range(0, len(new), _ROWS):
-                nodes = new[start : start + _ROWS]
-                steps: list[list[Terms]] = [[] for _ in nodes]
-                for place, row in self._solve(pattern, [{_NEAR: n} for n in nodes]):
-                    near, far = nodes[place], row[_FAR]
-                    ends = (far, near) if backward else (near, far)
+                some = new[start : start + _ROWS]
+                rows = [{_NEAR: asked[one]} for one in some]
+                steps: list[list[Terms]] = [[] for _ in some]
+                for place, row in self._solve(pattern, rows):
+                    subject, _, found = some[place]
+                    far = row[_FAR]
+                    ends = (far, found) if backward else (subject, far)
                     steps[place].append((ends[0], predicate, ends[1]))
                     reached[far] = None
-                for node, found in zip(nodes, steps, strict=True):
-                    asked = self._asked(node, predicate, backward)
-                    if asked is not None:
-                        self._known[asked] = found
-                    self._size += 1 + len(found)
+                self.known |= zip(some, steps, strict=True)
+                self._size += len(some) + sum(map(len, steps))
                 if self._size >= _MOST_STEPS:
                     return
             level = reached if on else ()
-
-    def _asked(self, node: Any, predicate: URIRef, backward: bool) -> Terms | None:
-        """Return how a path asks for the steps from a node, None if it need not."""
-        if isinstance(node, BNode) or (isinstance(node, Literal) and not backward):
-            return None
-        asked = (None, predicate, node) if backward else (node, predicate, None)
-        return None if asked in self._known else asked
 
 
 class PrefixesChangedError(RdfError):
@@ -125,46 +115,21 @@ class Prepared:
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
-        self._plans: dict[Any, Plan] = {}
-
-    def plan(
-        self, patterns: Sequence[Any], bound: frozenset[Any], bounds: Any, optional: Any
-    ) -> Plan:
-        """Return a plan, made once for the same arguments; see `Plan`."""
-        widths = tuple((term, *map(tuple, held)) for term, held in bounds.items())
-        key = (patterns, bound, widths, optional)
-        plan = self._plans.get(key)
-        if plan is None:
-            if len(self._plans) >= _MOST_PLANS:
-                self._plans = {}
-            plan = Plan(
-                self.mapping, patterns, bound=bound, bounds=bounds, optional=optional
-            )
-            self._plans[key] = plan
-        return plan
+        self.plan = lru_cache(_MOST_PLANS)(partial(Plan, mapping))
 
 
+@dataclass(eq=False)
 class Run:
-    """One reading of the database: its prefixes, and when it must be over.
+    """One reading of the database: its prefixes, and when it must be over."""
 
-    Attributes:
-        steps: Steps of property paths that were read.
-    """
+    connection: Connection
+    _vocabulary: Vocabulary
+    seconds: float
+    _prepared: Prepared | None = None
+    _keep: Callable[[Prepared], None] = lambda _: None
 
-    def __init__(
-        self,
-        connection: Connection,
-        vocabulary: Vocabulary,
-        seconds: float,
-        prepared: Prepared | None = None,
-        keep: Callable[[Prepared], None] = lambda _: None,
-    ) -> None:
-        self.connection = connection
-        self.seconds = seconds
-        self.deadline = time.monotonic() + seconds
-        self._vocabulary = vocabulary
-        self._prepared = prepared
-        self._keep = keep
+    def __post_init__(self) -> None:
+        self.deadline = time.monotonic() + self.seconds
         self._confirmed = False
         self._sessions: set[Session] = set()
         # Rows that nobody reads to the end are closed before the collector finds
@@ -179,11 +144,9 @@ class Run:
         return (prepared or self._ask()).mapping
 
     def _ask(self) -> Prepared:
-        """Ask for the prefixes."""
         return self._learn(r["held"] for r in self.connection.read("rdf/prefixes"))
 
     def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Prepared:
-        """Take the prefixes that the database has."""
         pairs = [(key, value) for row in held for key, value in row.items()]
         foreign = {key: value for key, value in pairs if isinstance(value, str)}
         prepared = self._prepared
@@ -200,34 +163,22 @@ class Run:
         return None if self._confirmed else self._confirm
 
     def _confirm(self, held: Any) -> None:
-        """Take the prefixes that came with the first answer."""
         before = self._prepared
         if self._learn(held) is not before:
             msg = "The prefixes of the database have changed: ask again."
             raise PrefixesChangedError(msg)
 
-    def plan(
-        self, patterns: Sequence[Any], bound: frozenset[Any], bounds: Any, optional: Any
-    ) -> Plan:
+    def plan(self, *asked: Any) -> Plan:
         """Return a plan, made with the last known prefixes; see `Plan`."""
-        prepared = self._prepared or self._ask()
-        return prepared.plan(patterns, bound, bounds, optional)
+        return (self._prepared or self._ask()).plan(*asked)
 
     def check(self) -> None:
-        """Stop where time is up.
-
-        Raises:
-            QueryTimeoutError: If it is.
-        """
+        """Raise `QueryTimeoutError` where time is up."""
         if time.monotonic() > self.deadline:
             raise self.overdue()
 
     def left(self) -> float:
-        """Return the seconds that are left.
-
-        Raises:
-            QueryTimeoutError: If there are none.
-        """
+        """Return the seconds that are left; there are some."""
         self.check()
         return max(0.001, self.deadline - time.monotonic())
 
@@ -239,18 +190,15 @@ class Run:
         )
 
     def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
-        """Run a statement and yield the values of its rows.
-
-        Raises:
-            QueryTimeoutError: If time is up.
-            DatabaseError: If the server refuses or fails.
-        """
+        """Run a statement and yield the values of its rows."""
         import neo4j
 
         self.check()
         timed = neo4j.Query(text, timeout=max(0.05, self.deadline - time.monotonic()))
+        session = self.connection.session(default_access_mode="READ", fetch_size=500)
+        self._sessions.add(session)
         try:
-            with translate_errors(), self._session() as session:
+            with translate_errors(), session:
                 for record in session.run(timed, params):
                     self.check()
                     yield record.values()
@@ -260,36 +208,20 @@ class Run:
                 self.deadline = 0.0
                 self.check()
             raise
+        finally:
+            self._sessions.discard(session)
 
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        """Open a session, known to this reading until it is closed."""
-        connection = self.connection
-        with connection.driver.session(
-            database=connection.database,
-            default_access_mode="READ",
-            fetch_size=_FETCH,
-            bookmark_manager=connection.driver.execute_query_bookmark_manager,
-        ) as session:
-            self._sessions.add(session)
-            try:
-                yield session
-            finally:
-                self._sessions.discard(session)
-
-    def all_triples(self) -> Iterator[tuple[Any, Any, Any]]:
+    def all_triples(self) -> Iterator[Terms]:
         """Yield every triple of the graph."""
         for triple in graph_triples(self, self.mapping):
             self.check()
             yield triple_terms(triple)
 
-    def triples(
-        self, subject: Any, predicate: Any, found: Any
-    ) -> Iterator[tuple[Any, Any, Any]]:
+    def triples(self, subject: Any, predicate: Any, found: Any) -> Iterator[Terms]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
         found = xsd_written(found)
-        steps = self.steps.found((subject, predicate, found))
+        steps = self.steps.known.get((subject, predicate, found))
         if steps is not None:
             yield from steps
             return
@@ -298,75 +230,41 @@ class Run:
         if predicate is None:
             yield from self._any_predicate(subject, found)
             return
-        names = (Variable("s"), predicate, Variable("o"))
-        pattern = (
-            names[0] if subject is None else subject,
-            predicate,
-            names[2] if found is None else found,
+        # A given blank node is a bound variable: in a pattern it would be any node.
+        ends = {_NEAR: subject, _FAR: found}
+        row = {name: term for name, term in ends.items() if isinstance(term, BNode)}
+        one, other = (
+            name if term is None or name in row else term for name, term in ends.items()
         )
-        row: dict[Any, Any] = {}
-        pattern, row = _bnodes_bound(pattern, row)
-        for _, bound in self._solve(pattern, [row]):
-            yield (
-                bound.get(pattern[0], pattern[0]),
-                predicate,
-                bound.get(pattern[2], pattern[2]),
-            )
+        for _, bound in self._solve((one, predicate, other), [row]):
+            yield bound.get(one, one), predicate, bound.get(other, other)
 
     def _solve(
         self, pattern: Any, rows: Sequence[Any]
     ) -> Iterator[tuple[int, dict[Any, Any]]]:
         """Yield the solutions of one pattern for rows, each with the row's number."""
         self.check()
-        return Plan(self.mapping, [pattern]).numbered(self, _nothing, rows)
+        return Plan(self.mapping, [pattern]).numbered(self, None, rows)
 
-    def _any_predicate(
-        self, subject: Any, found: Any
-    ) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield the triples with any predicate."""
+    def _any_predicate(self, subject: Any, found: Any) -> Iterator[Terms]:
+        triples, predicates = self.all_triples(), None
         if subject is not None:
-            for triple in map(triple_terms, triples_of(self, self.mapping, subject)):
-                if found in {None, triple[2]}:
-                    yield triple
-            return
-        predicates = None
-        if found is not None:
+            triples = map(triple_terms, triples_of(self, self.mapping, subject))
+        elif found is not None:
             predicates = predicates_of(self, self.mapping, found)
         if predicates is not None:
             for predicate in predicates:
                 yield from self.triples(None, predicate, found)
-            return
-        for triple in self.all_triples():
-            if found in {None, triple[2]}:
-                yield triple
+        else:
+            yield from (one for one in triples if found in {None, one[2]})
 
 
 def _close(sessions: set[Session]) -> None:
-    """Close the sessions of a reading that is over."""
     while sessions:
         sessions.pop().close()
 
 
-def _nothing(_: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield no triples: a predicate that is given is never looked up one by one."""
-    yield from ()
-
-
-def _bnodes_bound(
-    pattern: tuple[Any, Any, Any], row: dict[Any, Any]
-) -> tuple[tuple[Any, Any, Any], dict[Any, Any]]:
-    """Replace given blank nodes by bound variables: in a pattern they are variables."""
-    subject, predicate, found = pattern
-    if isinstance(subject, BNode):
-        row[Variable("s")] = subject
-        subject = Variable("s")
-    if isinstance(found, BNode):
-        row[Variable("o")] = found
-        found = Variable("o")
-    return (subject, predicate, found), row
-
-
-def triple_terms(triple: Triple) -> tuple[Any, Any, Any]:
+def triple_terms(triple: Triple) -> Terms:
     """Return a triple as terms of rdflib."""
     subject, predicate, found = triple
     target = literal_term(found) if isinstance(found, Value) else node_term(found)

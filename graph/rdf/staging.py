@@ -1,9 +1,10 @@
-"""RDF files, read into a database on disk that gives their triples subject by subject.
+"""RDF files, read into a database on disk, and what the triples of a subject become.
 
 A file is read whole before anything is stored; so what is not well-formed changes
 nothing, however long it is, and memory does not grow with it. Oxigraph reads it.
 JSON-LD that has a line for each node, with its types first, as exports have it, is a
-stream too; other JSON-LD is held in memory whole.
+stream too; other JSON-LD is held in memory whole. A subject becomes a node, or the
+properties of a relationship.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import itertools
 import json
 import re
 import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
@@ -19,10 +22,21 @@ from xml.parsers import expat
 from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.rdf.export import ESCAPED
-from knowtrail.graph.rdf.vocabulary import RDF, XSD, Value, is_iri
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.patterns import (
+    OBJECT,
+    PREDICATE,
+    STATEMENT_CLASS,
+    SUBJECT,
+    TYPE,
+    table_types,
+)
+from knowtrail.graph.rdf.values import ordered
+from knowtrail.graph.rdf.vocabulary import DATES, PREFIXES, RDF, XSD, Value, is_iri
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
+    from collections.abc import Mapping as Dictionary
     from pathlib import Path
 
     from knowtrail.graph.rdf.vocabulary import Vocabulary
@@ -44,10 +58,10 @@ CREATE INDEX by_edge ON stated (s, name, o);
 class Staging:
     """A database in a file of its own that holds the triples of one RDF file."""
 
-    def __init__(self, folder: Path, digest: str, vocabulary: Vocabulary) -> None:
+    def __init__(self, folder: Path, vocabulary: Vocabulary) -> None:
         self.prefixes: dict[str, str] = {}
         self.count = 0
-        self._digest = digest
+        self.digest = ""  # of the file, short
         self._vocabulary = vocabulary
         self._rows: list[tuple[str, str, str, str | None, str]] = []
         self._database = sqlite3.connect(folder / "triples.sqlite")
@@ -92,10 +106,9 @@ class Staging:
         cursor = self._database.execute(
             "SELECT number FROM blank WHERE label = ?", (iri,)
         )
-        return f"_:{self._digest}-{cursor.fetchone()[0]}"
+        return f"_:{self.digest}-{cursor.fetchone()[0]}"
 
     def _flush(self) -> None:
-        """Write what was taken."""
         self._database.executemany(
             "INSERT INTO triple VALUES (?, ?, ?, ?, ?)", self._rows
         )
@@ -113,39 +126,29 @@ class Staging:
             "ORDER BY s, p, o, kind, language"
         )
         for subject, group in itertools.groupby(rows, key=lambda row: row[0]):
-            yield (
-                subject,
-                [
-                    (p, o if kind is None else Value(o, kind, language))
-                    for _, p, o, kind, language in group
-                ],
-            )
+            yield subject, [_fact(*row) for _, *row in group]
 
-    def texts(self, predicates: Iterable[str]) -> set[str]:
+    def texts(self, is_wanted: Callable[[str], bool]) -> set[str]:
         """Return the literals that some predicates lead to."""
+        query = "SELECT DISTINCT o FROM triple WHERE p = ? AND kind IS NOT NULL"
+        predicates = self._database.execute("SELECT DISTINCT p FROM triple").fetchall()
         return {
-            row[0]
-            for predicate in predicates
-            for row in self._database.execute(
-                "SELECT DISTINCT o FROM triple WHERE p = ? AND kind IS NOT NULL",
-                (predicate,),
-            )
+            found
+            for (predicate,) in predicates
+            if is_wanted(predicate)
+            for (found,) in self._database.execute(query, (predicate,))
         }
 
-    def predicates(self) -> list[str]:
-        """Return the predicates of the file."""
-        rows = self._database.execute("SELECT DISTINCT p FROM triple ORDER BY p")
-        return [row[0] for row in rows]
+    def longer(self, most: int) -> Iterable[tuple[str, str, str, bool]]:
+        """Return the triples with a text that has more than some bytes.
 
-    def longer(self, most: int) -> Iterator[tuple[str, str, str, bool]]:
-        """Yield the triples with a text that has more than some bytes."""
-        rows = self._database.execute(
+        The last of each says whether its object is a literal.
+        """
+        return self._database.execute(
             "SELECT s, p, o, kind IS NOT NULL FROM triple "
             "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
             (most, most),
         )
-        for subject, predicate, found, is_literal in rows:
-            yield subject, predicate, found, bool(is_literal)
 
     def is_class(self, iri: str, kind: str) -> bool:
         """Return whether the file says that an IRI is of a type."""
@@ -185,15 +188,14 @@ class Staging:
         )
         return [row[0] for row in rows.fetchall()]
 
-    def edges(self) -> Iterator[tuple[Any, ...]]:
-        """Yield relationships in groups of one kind: name, then where both ends are."""
-        rows = self._database.execute(
+    def edges(self) -> Iterable[tuple[Any, ...]]:
+        """Return relationships in groups of one kind: name, then where the ends are."""
+        return self._database.execute(
             "SELECT e.name, a.label, a.property, b.label, b.property, a.key, b.key, "
             "e.s, e.o FROM edge e "
             "JOIN node a ON a.iri = e.s JOIN node b ON b.iri = e.o "
             "ORDER BY e.name, a.label, a.property, b.label, b.property, a.key, b.key"
         )
-        yield from rows
 
     def count_edges(self) -> int:
         """Return how many relationships were noted."""
@@ -207,19 +209,22 @@ class Staging:
             "SELECT iri FROM stated WHERE s = ? AND name = ? AND o = ? ORDER BY iri",
             (source, name, target),
         ).fetchall()
-        return [list(self.about(row[0])) for row in rows]
+        return [self.about(row[0]) for row in rows]
 
-    def about(self, subject: str) -> Iterable[tuple[str, str | Value]]:
+    def about(self, subject: str) -> list[tuple[str, str | Value]]:
         """Return the predicates and objects of one subject."""
         rows = self._database.execute(
             "SELECT DISTINCT p, o, kind, language FROM triple WHERE s = ? "
             "ORDER BY p, o, kind, language",
             (subject,),
-        ).fetchall()
-        return [
-            (p, o if kind is None else Value(o, kind, language))
-            for p, o, kind, language in rows
-        ]
+        )
+        return [_fact(*row) for row in rows]
+
+
+def _fact(
+    predicate: str, found: str, kind: str | None, language: str
+) -> tuple[str, str | Value]:
+    return predicate, found if kind is None else Value(found, kind, language)
 
 
 _PREFIX = re.compile(rb"#\s*@prefix\s+([A-Za-z][A-Za-z0-9]*):\s*<([^<>\s]+)>\s*\.\s*")
@@ -234,23 +239,9 @@ class _BadXmlError(Exception):
 
 
 def _refused(path: Path, line: int | None, why: object) -> RdfError:
-    """Return the error for a file that is not well-formed."""
     where = "" if line is None else f", line {line}"
     text = " ".join(str(why).split())[:200].rstrip(".")
     return RdfError(f"{path}{where}: {text}. Nothing was stored.")
-
-
-def digest_of(path: Path) -> str:
-    """Return a short digest of a file's content.
-
-    Raises:
-        SourceError: If it cannot be read.
-    """
-    try:
-        return file_digest(path, size=8)
-    except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror}): name an RDF file."
-        raise SourceError(msg) from error
 
 
 def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
@@ -261,6 +252,7 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
         SourceError: If it cannot be read.
     """
     try:
+        staging.digest = file_digest(path, size=8)
         with path.open("rb") as stream:
             if stream.read(len(_MARK)) != _MARK:
                 stream.seek(0)
@@ -275,12 +267,11 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
         if "remote contexts" in why:
             why = "a context from elsewhere is not loaded: write it into the file"
         raise _refused(path, error.lineno, why) from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, LookupError, RecursionError) as error:  # or no such encoding
         raise _refused(path, None, error) from error
 
 
 def _parse(stream: BinaryIO, staging: Staging, form: str, base: str) -> None:
-    """Take the triples of an open file."""
     import pyoxigraph
 
     formats = {
@@ -343,13 +334,11 @@ def _tag(language: str) -> str:
 
 
 def _name(term: Any) -> str:
-    """Return an IRI or a blank node as text."""
     text = str(term)
     if text.startswith("_:"):
         return text
     if not is_iri(text := text[1:-1]):
-        msg = f"<{text}> is no IRI"
-        raise ValueError(msg)
+        raise ValueError(f"<{text}> is no IRI")
     return text
 
 
@@ -368,17 +357,14 @@ class _CheckedXml:
         )
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes, checked."""
         data = self._stream.read(size)
         self._parse(data, final=False)
         return data
 
     def close(self) -> None:
-        """Check that nothing is missing."""
         self._parse(b"", final=True)
 
     def _parse(self, data: bytes, *, final: bool) -> None:
-        """Check some bytes."""
         try:
             self._parser.Parse(data, final)
         except expat.ExpatError as error:
@@ -390,3 +376,245 @@ class _CheckedXml:
         if value is None or "&" in value:
             why = f"entity {name[:80]!r} holds another one, or is elsewhere"
             raise _BadXmlError(self._parser.CurrentLineNumber, why)
+
+
+Facts = Iterable[tuple[str, str | Value]]
+
+_NAMESPACE = re.compile(r"^(.*[#/])([^#/]+)$", re.DOTALL)
+_PREFIX_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeRow:
+    """A node to be stored, found by the property `name` that holds `key`.
+
+    `label` is the one of the table that it has, `labels` are others; `edges` are name
+    and IRI of the target of relationships that begin at it, `classes` types of a
+    custodian that may be classes of the ontology.
+    """
+
+    iri: str
+    label: str
+    name: str
+    key: str
+    labels: list[str] = field(default_factory=list)
+    properties: dict[str, Any] = field(default_factory=dict)
+    vectors: dict[str, list[float]] = field(default_factory=dict)
+    edges: tuple[tuple[str, str], ...] = ()
+    classes: tuple[str, ...] = ()
+
+
+class Rows:
+    """Turns subjects into rows; makes prefixes for the RDF of others as needed."""
+
+    def __init__(self, mapping: Mapping, preferred: Dictionary[str, str]) -> None:
+        self._foreign = dict(mapping.foreign)
+        self.mapping = Mapping(mapping.vocabulary, self._foreign)
+        self.new_prefixes: dict[str, str] = {}
+        own = mapping.vocabulary.prefixes
+        known = {**PREFIXES, **own}
+        others = {p: n for p, n in sorted(preferred.items()) if known.get(p) != n}
+        self._preferred = [*others.items(), *known.items()]
+        self._types = table_types(mapping)
+        self._terms = {(rule.label, mapping.term(rule)): rule for rule in TERMS}
+        self._special = {
+            mapping.own_type(label): label for label, rule in LABELS.items() if rule.own
+        }
+
+    def statement(self, iri: str, facts: Facts) -> tuple[str, str, str] | None:
+        """Return source, type and target of a relationship as a statement."""
+        parsed = self.mapping.vocabulary.parse_statement(iri)
+        if parsed is None:
+            return None
+        held = {p: o for p, o in facts if isinstance(o, str)}
+        source, name, target, _ = parsed
+        if (held.get(SUBJECT), held.get(OBJECT)) != (source, target):
+            return None
+        said = held.get(PREDICATE)
+        own = None if said is None else self._own("rel", said) or self.short(said)
+        return (source, name, target) if own == name else None
+
+    def _own(self, kind: str, iri: str) -> str | None:
+        """Return the name in an IRI of ours, where no prefix of others begins it."""
+        name = self.mapping.vocabulary.named(kind, iri)
+        return None if name is None or self.mapping.expand(name) is not None else name
+
+    def properties(self, label: str, facts: Facts) -> dict[str, Any]:
+        """Return the properties that literals are."""
+        members: dict[str, dict[Value, Any]] = {}
+        orders: dict[str, str] = {}
+        for predicate, found in facts:
+            if not isinstance(found, Value):
+                continue
+            listed = self.mapping.vocabulary.named("list", predicate)
+            if listed is not None:
+                orders[listed] = found.text
+                continue
+            name, value = self._property(label, predicate, found)
+            members.setdefault(name, {})[found] = value
+        result: dict[str, Any] = {
+            name: [] for name, order in orders.items() if not order
+        }
+        for name, values in members.items():
+            result[name] = self._value(values, orders.get(name))
+        return result
+
+    def name_of(self, label: str, predicate: str) -> str | None:
+        """Return the property of ours that a predicate means, if any."""
+        rule = self._terms.get((label, predicate))
+        if rule is None:
+            return self.mapping.vocabulary.named("property", predicate)
+        return rule.name
+
+    def _property(self, label: str, predicate: str, found: Value) -> tuple[str, Any]:
+        """Return name and value of the property that a literal is, or is part of."""
+        rule = self._terms.get((label, predicate))
+        name = self.name_of(label, predicate)
+        if name is not None and self.mapping.expand(name) is None:
+            value = self._plain(found, "any" if rule is None else rule.form)
+            if value is not None:
+                return name, value
+        if not found.language:
+            self.short(found.datatype or f"{XSD}string")
+        return self.short(predicate), self.mapping.stored(found, foreign=True)
+
+    def _plain(self, literal: Value, form: str) -> Any:
+        """Return the value of a literal in a property of ours, None without one."""
+        if form == "year" and literal.datatype in DATES:
+            return literal.text
+        if form == "decimal" and literal.datatype == f"{XSD}decimal":
+            try:
+                return float(literal.text)
+            except ValueError:
+                return None
+        return self.mapping.stored(literal, foreign=False)
+
+    def _value(self, values: dict[Value, Any], order: str | None) -> Any:
+        members = ordered(set(values), order)
+        if len(members) == 1 and order is None:
+            return values[members[0]]
+        held = [values[member] for member in members]
+        if len({type(value) for value in held}) > 1:
+            return [self._text(member, values[member]) for member in members]
+        return held
+
+    def _text(self, literal: Value, value: Any) -> str:
+        """Return a literal as tagged text, for a list with members of several types."""
+        if isinstance(value, str):
+            return value
+        return f"{literal.text}^^{self.short(literal.datatype)}"
+
+    def short(self, iri: str) -> str:
+        """Return the name `prefix__local` of an IRI; make a prefix if there is none."""
+        found = _NAMESPACE.match(iri)
+        namespace, local = found.groups() if found else (iri, "")
+        if found is None:
+            scheme, _, rest = iri.partition(":")
+            namespace, local = f"{scheme}:", rest
+        if namespace not in self._foreign.values():
+            prefix = self._prefix(namespace)
+            self._foreign[prefix] = self.new_prefixes[prefix] = namespace
+        return self.mapping.shorten(iri) or f"{self._prefix_of(namespace)}__{local}"
+
+    def _prefix_of(self, namespace: str) -> str:
+        return next(p for p, n in sorted(self._foreign.items()) if n == namespace)
+
+    def _prefix(self, namespace: str) -> str:
+        for prefix, other in self._preferred:
+            fits = _PREFIX_NAME.fullmatch(prefix) and prefix not in self._foreign
+            if other == namespace and fits:
+                return prefix
+        names = (f"ns{number}" for number in itertools.count())
+        return next(name for name in names if name not in self._foreign)
+
+    def node(
+        self, iri: str, facts: list[tuple[str, str | Value]], label: str | None
+    ) -> NodeRow:
+        """Return the node that a subject is."""
+        types = [o for p, o in facts if p == TYPE and isinstance(o, str)]
+        label = label or self.label_of(iri, types)
+        properties = self.properties(label, facts)
+        key_name, key = self._key(label, iri, properties)
+        edges = tuple(
+            (self._own("rel", predicate) or self.short(predicate), target)
+            for predicate, target in facts
+            if isinstance(target, str) and predicate != TYPE
+        )
+        others, classes = self._other_types(label, types)
+        vectors = {
+            name: properties.pop(name)
+            for name in EMBEDDINGS
+            if isinstance(properties.get(name), list) and self._is_single(facts, name)
+        }
+        return NodeRow(
+            iri=iri,
+            label=label,
+            name=key_name,
+            key=key,
+            labels=others,
+            properties=properties,
+            vectors=vectors,
+            edges=edges,
+            classes=tuple(classes),
+        )
+
+    def _is_single(self, facts: Facts, name: str) -> bool:
+        """Return whether a vector is in single precision, as vector indexes have it."""
+        kind = self.mapping.vocabulary.datatype("float32Vector")
+        predicate = self.mapping.vocabulary.property(name)
+        return any(
+            p == predicate and isinstance(o, Value) and o.datatype == kind
+            for p, o in facts
+        )
+
+    def label_of(self, iri: str, types: Iterable[str]) -> str:
+        """Return the label of the table whose rule a node follows.
+
+        An IRI that a key leads to has that label; any other is a node's own `uri`.
+        """
+        parsed = self.mapping.vocabulary.parse_node(iri)
+        if parsed is not None and parsed[0] in LABELS and parsed[0] != "Resource":
+            return parsed[0]
+        own = (
+            label
+            for label, rule in LABELS.items()
+            if rule.uri
+            and label != "Resource"
+            and self.mapping.own_type(label) in types
+        )
+        return next(own, "Resource")
+
+    def _key(self, label: str, iri: str, properties: dict[str, Any]) -> tuple[str, str]:
+        """Return the property that a node is found by, and what it holds."""
+        # A node that is named by its own `uri` gets it as a property.
+        name = LABELS[label].key
+        parsed = self.mapping.vocabulary.parse_node(iri)
+        if parsed is not None and parsed[0] == label and label != "Resource":
+            properties[name] = parsed[1]
+            return name, parsed[1]
+        uri = f"bnode://{iri[2:]}" if iri.startswith("_:") else iri
+        properties["uri"] = uri
+        held = properties.get(name)
+        return (name, held) if isinstance(held, str) else ("uri", uri)
+
+    def _other_types(
+        self, label: str, types: Iterable[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return the labels that types stand for, and types that may be classes."""
+        known = {self.mapping.own_type(label), *LABELS[label].types}
+        others: list[str] = []
+        classes: list[str] = []
+        for kind in types:
+            if kind in known:
+                continue
+            if kind in self._special and label != "Resource":
+                others.append(self._special[kind])
+                continue
+            own = self._own("class", kind)
+            if own is not None and not (label == "Resource" and own in LABELS):
+                others.append(own)
+            elif label == "Custodian" and kind not in self._types:
+                classes.append(kind)
+            elif kind != STATEMENT_CLASS or label == "Resource":
+                others.append(self.short(kind))
+        return others, classes

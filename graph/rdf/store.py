@@ -11,8 +11,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
-from rdflib.plugins.stores.memory import Memory
-from rdflib.store import Store
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.term import URIRef
 
 from knowtrail.graph.errors import RdfError
@@ -30,18 +29,11 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
 
-class LiveStore(Store):
+class LiveStore(SimpleMemory):
     """An rdflib store over a Neo4j database; safe to share between threads.
 
-    Args:
-        connection: The database.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        seconds: Time that one query, or one iteration over triples, may take.
+    One query, or one iteration over triples, may take so long; see `live_graph`.
     """
-
-    context_aware = False
-    formula_aware = False
-    transaction_aware = False
 
     def __init__(
         self,
@@ -56,9 +48,8 @@ class LiveStore(Store):
         self.seconds = seconds
         self._prepared: Prepared | None = None
         self._run: Run | None = None
-        self._namespaces: dict[str, URIRef] = {}
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
-            self._namespaces[prefix] = URIRef(namespace)
+            self.bind(prefix, URIRef(namespace))
 
     def query(
         self,
@@ -70,12 +61,7 @@ class LiveStore(Store):
     ) -> Result:
         """Answer a SPARQL query; the rows of a SELECT are found as they are read.
 
-        Args:
-            query: Its text, or what rdflib's `prepareQuery` made of it.
-            initNs: Prefixes.
-            initBindings: Values of variables; each is only ever a term.
-            queryGraph: Not used: there is one graph.
-            options: `base` for relative IRIs.
+        `initBindings` are only ever terms; `options` has `base` for relative IRIs.
 
         Raises:
             RdfError: If the query cannot be understood, or would write, load data or
@@ -88,23 +74,18 @@ class LiveStore(Store):
         def begun() -> Graph:
             snapshot = copy(self)
             snapshot._run = self.run()
-            snapshot._namespaces = dict(self._namespaces)
             return Graph(store=snapshot, bind_namespaces="none")
 
         return answer(
             begun,
             query,
-            namespaces={**self._namespaces, **(initNs or {})},
+            namespaces={**dict(self.namespaces()), **(initNs or {})},
             bindings=initBindings or {},
             base=options.get("base"),
         )
 
     def update(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse SPARQL Update.
-
-        Raises:
-            RdfError: Always.
-        """
+        """Refuse with `RdfError`."""
         raise RdfError(READ_ONLY)
 
     add = addN = remove = update  # noqa: N815 - rdflib's name
@@ -117,7 +98,6 @@ class LiveStore(Store):
         )
 
     def _keep(self, prepared: Prepared) -> None:
-        """Keep what the next reading can be prepared with."""
         self._prepared = prepared
 
     def triples(
@@ -127,27 +107,9 @@ class LiveStore(Store):
         for triple in self.run().triples(*triple_pattern):
             yield triple, iter((context,))
 
-    def __len__(self, context: Any = None) -> int:
-        """Count the triples, by reading them all."""
-        return sum(1 for _ in self.run().all_triples())
-
-    def bind(self, prefix: str, namespace: URIRef, override: bool = True) -> None:
-        """Remember a prefix for queries and files."""
-        if override or prefix not in self._namespaces:
-            self._namespaces[prefix] = URIRef(namespace)
-
-    def namespace(self, prefix: str) -> URIRef | None:
-        """Return the namespace of a prefix."""
-        return self._namespaces.get(prefix)
-
-    def prefix(self, namespace: URIRef) -> str | None:
-        """Return a prefix of a namespace."""
-        names = (p for p, n in self._namespaces.items() if n == namespace)
-        return next(names, None)
-
     def namespaces(self) -> Iterator[tuple[str, URIRef]]:
-        """Yield the prefixes with their namespaces."""
-        yield from list(self._namespaces.items())
+        """Yield the prefixes with their namespaces, those that there are now."""
+        yield from list(super().namespaces())
 
 
 class _CopyStore(Memory):
@@ -176,10 +138,8 @@ def live_graph(
 ) -> Graph:
     """Return the graph in Neo4j as an rdflib graph that always shows what is stored.
 
-    Args:
-        connection: The database.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        seconds: Time that one query may take.
+    IRIs of nodes, properties and relationships begin with `base`; one query may take
+    so many seconds.
     """
     register()
     store = LiveStore(connection, base=base, seconds=seconds)
@@ -193,13 +153,9 @@ def memory_graph(
     corpus: str | None = None,
     embeddings: bool = True,
 ) -> Graph:
-    """Return a copy of the graph in memory, as it is now.
+    """Return a copy of the graph in memory, as it is now, see `live_graph`.
 
-    Args:
-        connection: The database.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        corpus: Copy only what belongs to this corpus; None for everything.
-        embeddings: Whether vectors are copied too.
+    It is of all corpora, unless one is named, and with vectors unless told otherwise.
     """
     register()
     run = Run(connection, Vocabulary(base), 1e9)

@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import Literal, URIRef
 
-from knowtrail.graph.rdf.clauses import (
-    arms_of,
-    edges_text,
-    incoming_text,
-    keys_text,
-    node_text,
-    page_text,
-)
+from knowtrail.graph.db.statements import statement
+from knowtrail.graph.rdf.clauses import arms_of, incoming_text, node_text, page_text
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, numbered
 from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
 from knowtrail.graph.rdf.values import candidates, iri_of_term
@@ -79,13 +73,16 @@ def node_triples(
     for kind in mapping.types(labels, label):
         yield iri, f"{RDF}type", kind
     for name in sorted(properties):
-        if name in EMBEDDINGS and not embeddings:
-            continue
-        for predicate, literals in mapping.property_values(
-            label, name, properties[name]
-        ):
-            for literal in literals:
-                yield iri, predicate, literal
+        if embeddings or name not in EMBEDDINGS:
+            yield from _property_triples(mapping, iri, label, name, properties[name])
+
+
+def _property_triples(
+    mapping: Mapping, iri: str, label: str, name: str, value: Any
+) -> Iterator[Triple]:
+    for predicate, literals in mapping.property_values(label, name, value):
+        for literal in literals:
+            yield iri, predicate, literal
 
 
 def _edge_triples(
@@ -138,10 +135,7 @@ def _statements(
         yield iri, f"{RDF}predicate", mapping.relationship(name)
         yield iri, f"{RDF}object", target
         for key in sorted(properties):
-            found = mapping.property_values("", key, properties[key])
-            for predicate, literals in found:
-                for literal in literals:
-                    yield iri, predicate, literal
+            yield from _property_triples(mapping, iri, "", key, properties[key])
 
 
 def graph_triples(
@@ -157,7 +151,7 @@ def graph_triples(
     done = 0
     for records, names in _read_nodes(run, mapping, corpus=corpus):
         params = {"names": names, "corpus": corpus}
-        found = run(edges_text(corpus=corpus is not None), params)
+        found = run(statement("rdf/edges"), params)
         waiting = next(found, None)
         for place, record in enumerate(records):
             edges = []
@@ -196,7 +190,7 @@ def _nodes(
     ):
         label = mapping.primary(labels)
         if label is not None and mapping.node_iri(label, properties) == iri:
-            found = run(edges_text(corpus=False), {"names": [name], "corpus": None})
+            found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
             yield (iri, label, labels, properties), [edge[1:] for edge in found]
 
 
@@ -206,7 +200,7 @@ def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | N
         values = candidates(mapping, found)
         if values is None:
             return None
-        names = {row[0] for row in run(keys_text(), {"values": values})}
+        names = {row[0] for row in run(statement("rdf/keys"), {"values": values})}
         iris = {mapping.expand(n) or mapping.vocabulary.property(n) for n in names}
         iris |= {mapping.term(rule) for rule in TERMS if rule.name in names}
     else:

@@ -9,12 +9,12 @@ literal: little-endian, in single precision where that is exact.
 from __future__ import annotations
 
 import base64
-import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal, InvalidOperation
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, Node, URIRef
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
 _OWN_DURATION = re.compile(r"P(-?\d+)M(-?\d+)DT(-?\d+)S(-?\d+)N")
-_OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d(?::\d\d)?)?(?:\[([^\]]+)\])?")
+_OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d)?(?:\[([^\]]+)\])?")
 _WGS84 = 4326
 _DAY = 86_400
 
@@ -41,7 +41,7 @@ Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
 _FLOATING = frozenset({URIRef(f"{XSD}double"), URIRef(f"{XSD}float")})
 
 _AS_XSD_WRITES = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
-"""What rdflib makes of these numbers -> what XSD allows."""
+"""What Python makes of these numbers -> what XSD allows."""
 
 
 def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
@@ -53,23 +53,14 @@ def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
     if isinstance(value, int):
         return Value(str(value), f"{XSD}integer")
     if isinstance(value, float):
-        return Value(_float_text(value), f"{XSD}double")
+        text = repr(value)
+        return Value(_AS_XSD_WRITES.get(text, text), f"{XSD}double")
     if isinstance(value, bytes | bytearray):
         return Value(base64.b64encode(value).decode("ascii"), f"{XSD}base64Binary")
     return _driver_literal(value, vocabulary)
 
 
-def _float_text(value: float) -> str:
-    """Return a number as xsd:double writes it."""
-    if math.isfinite(value):
-        return repr(value)
-    if math.isnan(value):
-        return "NaN"
-    return "INF" if value > 0 else "-INF"
-
-
 def _driver_literal(value: Any, vocabulary: Vocabulary) -> Value:
-    """Return a temporal or spatial value as a literal."""
     from neo4j.spatial import Point
     from neo4j.time import Date, DateTime, Duration, Time
 
@@ -81,8 +72,7 @@ def _driver_literal(value: Any, vocabulary: Vocabulary) -> Value:
         return Value(value.iso_format(), f"{XSD}date")
     kind = "dateTime" if isinstance(value, DateTime) else "time"
     if not isinstance(value, DateTime | Time):
-        msg = f"{type(value).__name__} is no value of a property"
-        raise TypeError(msg)
+        raise TypeError(f"{type(value).__name__} is no value of a property")
     zone = getattr(value.tzinfo, "zone", None)
     named = isinstance(zone, str) and zone != "UTC"
     if named or value.nanosecond % 1000:
@@ -96,19 +86,12 @@ def _nano_text(value: Any) -> str:
     offset = value.utcoffset()
     text = str(value.replace(tzinfo=None).iso_format())
     head, _, digits = text.partition(".")
-    return f"{head}.{digits or '0' * 9}{'' if offset is None else _offset_text(offset)}"
-
-
-def _offset_text(offset: timedelta) -> str:
-    """Return an offset from UTC as `+hh:mm`."""
-    seconds = int(offset.total_seconds())
-    sign, seconds = ("-", -seconds) if seconds < 0 else ("+", seconds)
-    text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}"
-    return f"{text}:{seconds % 60:02}" if seconds % 60 else text
+    zone = "" if offset is None else str(timezone(offset))
+    zone = "+00:00" if zone == "UTC" else zone.removeprefix("UTC")
+    return f"{head}.{digits or '0' * 9}{zone}"
 
 
 def _point_text(point: Any, vocabulary: Vocabulary) -> str:
-    """Return a point as well-known text."""
     axes = " ".join(repr(float(axis)) for axis in point)
     text = f"POINT{' Z' if len(point) == 3 else ''} ({axes})"
     return (
@@ -153,31 +136,29 @@ def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
 
 
 def _xsd_value(kind: str, text: str) -> Any:
-    """Return the value of a literal with a datatype of XSD."""
+    if kind == "integer":
+        number = int(text) if _INTEGER.fullmatch(text) else None
+        return None if number is None or not -(2**63) <= number < 2**63 else number
+    return _readers()[kind](text) if kind in _readers() else None
+
+
+@cache
+def _readers() -> dict[str, Callable[[str], Any]]:
+    """Return what reads literals of datatypes of XSD, by their names."""
     from neo4j.time import Date, DateTime, Duration, Time
 
-    if kind == "boolean":
-        return {"true": True, "1": True, "false": False, "0": False}.get(text)
-    if kind == "integer" and _INTEGER.fullmatch(text):
-        number = int(text)
-        return number if -(2**63) <= number < 2**63 else None
-    if kind == "double":
-        return float(text)
-    if kind == "base64Binary":
-        return base64.b64decode(text, validate=True)
-    if kind == "duration":
-        return Duration.from_iso_format(text)
-    if kind == "date":
-        return Date.from_native(date.fromisoformat(text))
-    if kind == "dateTime":
-        return DateTime.from_native(datetime.fromisoformat(text))
-    if kind == "time":
-        return Time.from_native(time.fromisoformat(text))
-    return None
+    return {
+        "boolean": {"true": True, "1": True, "false": False, "0": False}.get,
+        "double": float,
+        "base64Binary": partial(base64.b64decode, validate=True),
+        "duration": Duration.from_iso_format,
+        "date": lambda text: Date.from_native(date.fromisoformat(text)),
+        "dateTime": lambda text: DateTime.from_native(datetime.fromisoformat(text)),
+        "time": lambda text: Time.from_native(time.fromisoformat(text)),
+    }
 
 
 def _point_value(text: str, vocabulary: Vocabulary) -> Any:
-    """Read a point from well-known text."""
     from neo4j.spatial import CartesianPoint, WGS84Point
 
     found = _WKT.fullmatch(text)
@@ -195,7 +176,6 @@ def _point_value(text: str, vocabulary: Vocabulary) -> Any:
 
 
 def _own_value(kind: str, text: str) -> Any:
-    """Return the value of a literal with a datatype of ours."""
     if kind in {"float32Vector", "float64Vector"}:
         raw = base64.b64decode(text, validate=True)
         form, size = ("f", 4) if kind == "float32Vector" else ("d", 8)
@@ -223,7 +203,6 @@ class _Zone(tzinfo):
         self._offset = offset
 
     def utcoffset(self, dt: datetime | None) -> timedelta:
-        """Return the offset."""
         return self._offset
 
     def dst(self, dt: datetime | None) -> timedelta | None:
@@ -231,35 +210,23 @@ class _Zone(tzinfo):
         return None
 
     def tzname(self, dt: datetime | None) -> str:
-        """Return the name."""
         return self.zone
 
 
 def _own_time(kind: str, text: str) -> Any:
-    """Read a time with nine digits, an offset and the name of a zone."""
     from neo4j.time import DateTime, Time
 
     found = _OWN_TIME.fullmatch(text)
     if found is None:
         return None
     head, digits, offset, zone = found.groups()
-    whole: Any
-    if kind == "time":
-        plain = time.fromisoformat(head)
-        whole = Time(plain.hour, plain.minute, plain.second, int(digits))
-    else:
-        day = datetime.fromisoformat(head)
-        whole = DateTime(
-            day.year, day.month, day.day, day.hour, day.minute, day.second, int(digits)
-        )
-    if offset is None:
-        return whole
-    shift = datetime.fromisoformat(f"2000-01-01T00:00:00{offset}").utcoffset()
+    of_kind = Time if kind == "time" else DateTime
+    whole: Any = of_kind.from_iso_format(f"{head}.{digits}{offset or ''}")
+    shift = whole.utcoffset()
     if shift is None:
-        return None
-    if zone is None:
-        return whole.replace(tzinfo=timezone(shift))
-    return whole.replace(tzinfo=_Zone(zone, shift))
+        return whole
+    # The driver would store UTC as a named zone.
+    return whole.replace(tzinfo=_Zone(zone, shift) if zone else timezone(shift))
 
 
 def is_vector(value: Any) -> bool:
@@ -296,7 +263,7 @@ def ordered(literals: set[Value], order: str | None) -> list[Value]:
     An order that does not fit the members (somebody added one) is not used: they are
     then sorted.
     """
-    distinct = sorted(literals, key=sort_key)
+    distinct = sorted(literals)
     if order is None:
         return distinct
     texts = order.split()
@@ -306,11 +273,6 @@ def ordered(literals: set[Value], order: str | None) -> list[Value]:
     if set(places) != set(range(len(distinct))):
         return distinct
     return [distinct[place] for place in places]
-
-
-def sort_key(literal: Value) -> tuple[str, str, str]:
-    """Return what literals are sorted by."""
-    return literal.text, literal.datatype, literal.language
 
 
 def decimal_text(value: float) -> str:

@@ -16,32 +16,24 @@ from knowtrail.graph.errors import SettingsError
 
 DEFAULT_BASE = "https://knowtrail.example/"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-OWL = "http://www.w3.org/2002/07/owl#"
-SKOS = "http://www.w3.org/2004/02/skos/core#"
-PROV = "http://www.w3.org/ns/prov#"
-DQV = "http://www.w3.org/ns/dqv#"
-DCTERMS = "http://purl.org/dc/terms/"
-SCHEMA = "https://schema.org/"
 GEO = "http://www.opengis.net/ont/geosparql#"
-NIF = "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#"
 
 DATES = frozenset({f"{XSD}gYear", f"{XSD}gYearMonth", f"{XSD}date"})
 """Datatypes of dates that are texts in the graph."""
 
 PREFIXES = {
     "rdf": RDF,
-    "rdfs": RDFS,
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "xsd": XSD,
-    "owl": OWL,
-    "skos": SKOS,
-    "prov": PROV,
-    "dqv": DQV,
-    "dcterms": DCTERMS,
-    "schema": SCHEMA,
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "prov": "http://www.w3.org/ns/prov#",
+    "dqv": "http://www.w3.org/ns/dqv#",
+    "dcterms": "http://purl.org/dc/terms/",
+    "schema": "https://schema.org/",
     "geo": GEO,
-    "nif": NIF,
+    "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
 }
 """Prefixes that every file and every query has, beside those of the vocabulary."""
 
@@ -54,15 +46,9 @@ _NAME_BYTES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Value:
-    """An RDF literal.
-
-    Attributes:
-        text: Its lexical form.
-        datatype: IRI of its datatype; empty for text.
-        language: Its language tag; empty without one.
-    """
+    """An RDF literal; its datatype is empty for text, its language without one."""
 
     text: str
     datatype: str = ""
@@ -109,10 +95,7 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The IRIs below one base.
-
-    Attributes:
-        base: What every IRI of ours begins with; ends with a slash.
+    """The IRIs below one base: what every IRI of ours begins with; ends with a slash.
 
     Raises:
         SettingsError: If the base is not an absolute IRI.
@@ -121,7 +104,6 @@ class Vocabulary:
     base: str = DEFAULT_BASE
 
     def __post_init__(self) -> None:
-        """Check the base and end it with a slash."""
         if not is_iri(self.base) or "#" in self.base or "?" in self.base:
             msg = f"The base {self.base!r} is no IRI: write one such as {DEFAULT_BASE}."
             raise SettingsError(msg)
@@ -181,12 +163,7 @@ class Vocabulary:
         return f"{self.base}datatype/{name}"
 
     def named(self, kind: str, iri: str) -> str | None:
-        """Return the name in an IRI of one kind; None for an IRI of another.
-
-        Args:
-            kind: `property`, `list`, `rel` or `class`.
-            iri: What `property`, `order`, `relationship` or `own_class` made.
-        """
+        """Return the name in an IRI of a `property`, `list`, `rel` or `class`."""
         prefix = f"{self.base}{kind}/"
         return decode_name(iri[len(prefix) :]) if iri.startswith(prefix) else None
 
@@ -210,11 +187,7 @@ class Vocabulary:
     def statement(self, source: str, name: str, target: str, number: int) -> str:
         """Return the IRI of a relationship as a reified statement.
 
-        Args:
-            source: IRI of the node it begins at.
-            name: Its type.
-            target: IRI of the node it leads to.
-            number: Its place among those of one type between these nodes.
+        `number` is its place among those of one type between these nodes.
         """
         ends = "/".join(_quoted(self._short(end)) for end in (source, target))
         return f"{self.base}statement/{encode_name(name)}/{ends}/{number}"
@@ -237,7 +210,6 @@ class Vocabulary:
         return iri if is_iri(rest) or rest.startswith("_:") else rest
 
     def _long(self, text: str) -> str:
-        """Return what `_short` made a text from."""
         return text if is_iri(text) or text.startswith("_:") else self.base + text
 
 

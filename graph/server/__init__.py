@@ -18,8 +18,12 @@ home/server/            0700
 
 from __future__ import annotations
 
-from knowtrail.graph.server.control import read_log, server_status, stop_server
-from knowtrail.graph.server.folder import ServerInfo
+from knowtrail.graph.server.folder import (
+    ServerInfo,
+    read_log,
+    server_status,
+    stop_server,
+)
 from knowtrail.graph.server.install import install_server
 from knowtrail.graph.server.lease import ServerLease, join_server
 

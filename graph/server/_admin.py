@@ -12,8 +12,12 @@ import sys
 import threading
 from pathlib import Path
 
-from knowtrail.graph.server.install import import_jars, installed_jars
-from knowtrail.graph.server.java import find_java, start_jvm
+from knowtrail.graph.server.install import (
+    find_java,
+    import_jars,
+    installed_jars,
+    start_jvm,
+)
 
 
 def main() -> None:
@@ -35,7 +39,6 @@ def main() -> None:
 
 
 def _end_with_starter() -> None:
-    """End this process at the end of the pipe."""
     while os.read(0, 4096):
         pass
     os._exit(1)

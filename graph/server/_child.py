@@ -1,6 +1,6 @@
 """The server process: hosts the Java virtual machine in which Neo4j runs.
 
-Started by `knowtrail.graph.server.launch` as `python -m knowtrail.graph.server._child
+Started by `knowtrail.graph.server.lease` as `python -m knowtrail.graph.server._child
 SPEC`, where SPEC is a `ChildSpec` in JSON. It takes leave of its starter at once (a
 session of its own, a fork whose parent exits), takes the folder's `server.lock` and
 keeps it until it ends.
@@ -20,7 +20,6 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 from knowtrail.graph.errors import (
     KnowtrailError,
@@ -29,9 +28,8 @@ from knowtrail.graph.errors import (
 )
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import RunningServer, ServerFolder
-from knowtrail.graph.server.install import installed_jars
-from knowtrail.graph.server.java import find_java, start_jvm
-from knowtrail.graph.server.launch import ChildSpec
+from knowtrail.graph.server.install import find_java, installed_jars, start_jvm
+from knowtrail.graph.server.lease import ChildSpec
 from knowtrail.graph.server.loading import adopt_store
 
 CLIENT_POLL_SECONDS = 0.2
@@ -76,10 +74,9 @@ def main() -> None:
 
 
 def _serve(spec: ChildSpec, stop: threading.Event) -> None:
-    """Start Neo4j, say so, wait for the end and stop it."""
-    folder = ServerFolder(Path(spec.home))
+    folder = ServerFolder(spec.home)
     lock = folder.lock("server")
-    if not lock.wait(LOCK_WAIT_SECONDS):
+    if not lock.acquire(timeout=LOCK_WAIT_SECONDS):
         msg = f"Another server process still uses {folder.root}: try again."
         raise ServerError(msg)
     lock.note(str(os.getpid()))
@@ -116,7 +113,6 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
 
 
 def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
-    """Start the virtual machine and Neo4j; return it with its port."""
     port = choose_port(spec.port, folder.recorded_port())
     java = find_java()
     extra = [f"-Xmx{spec.heap}", f"-XX:ErrorFile={folder.root / 'crash.log'}"]

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import apply_schema, drop_schema
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import ServerFolder
-from knowtrail.graph.server.install import installed_jars
-from knowtrail.graph.server.java import find_java, start_jvm
+from knowtrail.graph.server.install import find_java, installed_jars, start_jvm
 from knowtrail.graph.settings import Settings
 
 
@@ -25,7 +23,7 @@ def main() -> None:
     from jpype import JClass
 
     specification = json.loads(sys.argv[1])
-    folder = ServerFolder(Path(specification["folder"]))
+    folder = ServerFolder(specification["folder"])
     folder.create()
     start_jvm(
         find_java(),

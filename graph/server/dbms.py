@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 from dataclasses import dataclass, replace
+from importlib import resources
 from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Any
@@ -53,25 +54,20 @@ class DbmsSpec:
 
 
 def choose_port(wanted: int | None, last: int | None = None) -> int:
-    """Return a port for Bolt: the wanted one, else the last, 7687, or any free one.
-
-    Raises:
-        PortInUseError: If the wanted port is taken.
-    """
+    """Return the wanted port (or `PortInUseError`), else the last, 7687, a free one."""
     for port in (last, DEFAULT_PORT) if wanted is None else (wanted,):
-        if port is not None and _is_free(port):
+        if port is not None and is_free(port):
             return port
     if wanted is not None:
-        msg = (
+        raise PortInUseError(
             f"Port {wanted} is taken by another process: "
             "leave out --port to get a free one, or choose another."
         )
-        raise PortInUseError(msg)
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
     """Return whether nobody listens on a loopback port, nor on all addresses."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
@@ -86,43 +82,18 @@ def _is_free(port: int) -> bool:
 
 
 def configuration(spec: DbmsSpec) -> dict[str, str]:
-    """Return Neo4j's settings: loopback, Bolt alone, with authentication.
-
-    Logs of transactions are kept short and grow as needed, because they would
-    otherwise take more room than a small graph; the waits at the end of Bolt are cut,
-    because a command waits for them. Some names exist on one line only, so validation
-    lets unknown ones pass.
-    """
+    """Return Neo4j's settings: those of `neo4j.conf` beside this, and the folder's."""
+    source = resources.files("knowtrail.graph.server").joinpath("neo4j.conf")
+    lines = source.read_text("utf-8").splitlines()
     address = f"127.0.0.1:{spec.port or DEFAULT_PORT}"
-    return {
-        "server.default_listen_address": "127.0.0.1",
+    return dict(line.split("=", 1) for line in lines if "=" in line) | {
         "server.bolt.enabled": "false" if spec.port is None else "true",
         "server.bolt.listen_address": address,
         "server.bolt.advertised_address": address,
-        "server.http.enabled": "false",
-        "server.https.enabled": "false",
-        "dbms.security.auth_enabled": "true",
-        "server.directories.import": "import",
         "internal.dbms.cypher_ip_blocklist": (
             "" if spec.load_csv == "remote" else _NOT_THIS_MACHINE
         ),
-        "dbms.usage_report.enabled": "false",
-        "internal.dbms.usage_report.udc_network_enabled": "false",
-        "dbms.fleet_manager.enabled": "false",
-        "server.fleet_discovery.enabled": "false",
-        "server.config.strict_validation.enabled": "false",
         "server.memory.pagecache.size": spec.page_cache,
-        "db.transaction.timeout": "0s",
-        "db.tx_log.preallocate": "false",
-        "db.tx_log.rotation.size": "64m",
-        "db.tx_log.rotation.retention_policy": "2 files",
-        "db.logs.query.enabled": "OFF",
-        "internal.dbms.dump_diagnostics": "false",
-        "internal.server.bolt.thread_pool_shutdown_wait_time": "200ms",
-        "internal.server.bolt.connection_shutdown_wait_time": "200ms",
-        "internal.dbms.bolt.netty_server_shutdown_timeout": "1s",
-        "internal.dbms.bolt.netty_server_shutdown_quiet_period": "0",
-        "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration": "0s",
     }
 
 
@@ -216,7 +187,6 @@ def prepare_password(folder: ServerFolder, spec: DbmsSpec) -> None:
 
 
 def _write_first_password(root: Path, password: str) -> None:
-    """Write Neo4j's file for the first password with Neo4j's own command."""
     from jpype import JClass
 
     path_class = JClass("java.nio.file.Path")
@@ -231,7 +201,6 @@ def _write_first_password(root: Path, password: str) -> None:
 
 
 def _innermost(error: Any) -> str:
-    """Return the first line of the cause at the bottom of a Java exception."""
     while error.getCause() is not None:
         error = error.getCause()
     message = error.getMessage()

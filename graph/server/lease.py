@@ -1,35 +1,184 @@
-"""Joining the server of a folder, starting it where there is none."""
+"""Joining the server of a folder; starting its process, and hearing from that."""
 
 from __future__ import annotations
 
+import json
+import logging
 import os
-from dataclasses import replace
-from pathlib import Path
+import selectors
+import subprocess
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from knowtrail.graph.errors import ServerError, SettingsError
-from knowtrail.graph.server.control import (
+from knowtrail.graph import errors
+from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.errors import ServerError, ServerStartError, SettingsError
+from knowtrail.graph.files import private
+from knowtrail.graph.server.folder import (
     START_TIMEOUT_SECONDS,
     STOP_TIMEOUT_SECONDS,
+    ServerFolder,
+    ServerInfo,
     answering,
+    child_environment,
     kill_server,
+    module_command,
+    read_log,
 )
-from knowtrail.graph.server.folder import ServerFolder, ServerInfo
 from knowtrail.graph.server.install import (
+    check_size,
     check_version,
     install_server,
     installed_jars,
     line_of,
 )
-from knowtrail.graph.server.java import check_size
-from knowtrail.graph.server.launch import ChildSpec, launch
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from pathlib import Path
 
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.server.folder import FolderLock, RunningServer
-    from knowtrail.graph.server.install import Progress
+
+
+LOG_LIMIT_BYTES = 4 << 20
+
+_log = logging.getLogger(__name__)
+NO_MEMORY = "OutOfMemoryError"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSpec:
+    """What the starter asks of the server process; it waits on `answer`."""
+
+    home: str
+    version: str
+    port: int | None
+    stays: bool
+    heap: str
+    page_cache: str
+    load_csv: str
+    archive: str | None = None
+    answer: int = -1
+
+
+class _ProcessEndedError(ServerStartError):
+    """The server process ended without a word, as when Java itself crashes."""
+
+
+def launch(
+    folder: ServerFolder, spec: ChildSpec, timeout: float
+) -> tuple[RunningServer, int | None]:
+    """Start a server process and wait until it answers; the change lock must be held.
+
+    A class archive with which Java crashes is thrown away, and the start tried again.
+    Returns the running server, and the pipe whose end it waits for (None where it
+    stays).
+
+    Raises:
+        ServerStartError: If it does not start; with its last log line.
+        PortInUseError: If the port that was asked for is taken.
+    """
+    from knowtrail.graph.server.install import archive_of, find_java
+
+    archive = archive_of(spec.version, find_java())
+    if archive is None:
+        return _launch(folder, spec, timeout)
+    try:
+        return _launch(folder, replace(spec, archive=str(archive)), timeout)
+    except _ProcessEndedError as error:
+        if NO_MEMORY in str(error):
+            raise
+        _log.warning("Trying again without the class archive %s: %s", archive, error)
+        archive.unlink(missing_ok=True)
+        return _launch(folder, spec, timeout)
+
+
+def _launch(
+    folder: ServerFolder, spec: ChildSpec, timeout: float
+) -> tuple[RunningServer, int | None]:
+    read_end, answer_end = os.pipe()
+    with ExitStack() as ends, ExitStack() as failed:
+        ends.callback(os.close, read_end)
+        pipe = _spawn(folder, replace(spec, answer=answer_end))
+        if pipe is not None:
+            failed.callback(os.close, pipe)
+        _await_answer(folder, read_end, timeout)
+        state = folder.read_state()
+        if state is None:
+            raise ServerStartError(_start_message(folder, "it stopped at once"))
+        failed.pop_all()
+    return state, pipe
+
+
+def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
+    """Start the server process; return the pipe it watches unless it stays."""
+    # Its end of the pipe for the answer is closed here.
+    pipe: int | None = None
+    watched = subprocess.DEVNULL
+    with ExitStack() as ends, ExitStack() as failed:
+        ends.callback(os.close, spec.answer)
+        if folder.log.exists() and folder.log.stat().st_size > LOG_LIMIT_BYTES:
+            folder.log.replace(folder.log.with_suffix(".log.1"))
+        if not spec.stays:
+            watched, pipe = os.pipe()
+            ends.callback(os.close, watched)
+            failed.callback(os.close, pipe)
+        with open(folder.log, "ab", opener=private) as log:
+            process = subprocess.Popen(  # noqa: S603 - our own module
+                module_command("_child", asdict(spec)),
+                stdin=watched,
+                stdout=log,
+                stderr=log,
+                cwd=folder.root,
+                env=child_environment(),
+                pass_fds=(spec.answer,),
+                start_new_session=True,
+            )
+        process.wait()
+        failed.pop_all()
+    return pipe
+
+
+def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
+    received = _read_to_end(read_end, timeout)
+    if received is None:
+        kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
+        reason = f"no answer within {timeout:.0f} s"
+        raise ServerStartError(_start_message(folder, reason))
+    if not received:
+        raise _ProcessEndedError(_start_message(folder, "its process ended"))
+    answer = json.loads(received)
+    if "error" in answer:
+        kind = getattr(errors, answer["kind"], ServerStartError)
+        if kind is ServerStartError:
+            raise ServerStartError(_start_message(folder, answer["error"]))
+        raise kind(answer["error"])
+
+
+def _read_to_end(descriptor: int, timeout: float) -> bytes | None:
+    deadline = time.monotonic() + timeout
+    received = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while selector.select(max(0.0, deadline - time.monotonic())):
+            part = os.read(descriptor, 65536)
+            if not part:
+                return received
+            received += part
+    return None
+
+
+def _start_message(folder: ServerFolder, reason: str) -> str:
+    """Say why the server did not start, with the last telling line of its log."""
+    lines = [line.strip() for line in read_log(folder.home, 50)]
+    last = next((line for line in reversed(lines) if line.strip("# ")), "")[:300]
+    tail = f" Last log line: {last}" if last and reason not in last else ""
+    if NO_MEMORY in last:
+        tail += ": give it more heap (KNOWTRAIL_HEAP)."
+    return f"Neo4j did not start: {reason.rstrip('.')}. See {folder.log}.{tail}"
 
 
 class ServerLease:
@@ -50,12 +199,7 @@ class ServerLease:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -73,7 +217,6 @@ class ServerLease:
                 os.close(self._pipe)
 
     def _stop_if_last(self) -> None:
-        """Stop the server if no other client is left and it does not stay."""
         state = self._folder.read_state()
         if state is None or state.stays:
             return
@@ -95,7 +238,7 @@ def join_server(
     heap: str = "2g",
     page_cache: str = "512m",
     load_csv: str = "local",
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> ServerLease:
     """Join the folder's running server, or start one; close the lease after use.
 
@@ -113,7 +256,7 @@ def join_server(
         StorageError: If the folder cannot be written.
         SettingsError: For an impossible version, memory size or `load_csv`.
     """
-    folder = ServerFolder(Path(home).expanduser().absolute())
+    folder = ServerFolder(home)
     wish = ChildSpec(
         home=str(folder.home),
         version="" if version is None else check_version(version),
@@ -128,7 +271,7 @@ def join_server(
         _ensure_installed(folder, wish.version, progress)
     with folder.changing(timeout):
         clients = folder.lock("clients")
-        clients.wait(timeout, shared=True)
+        clients.acquire(shared=True, timeout=timeout)
         try:
             state, pipe = _join_or_start(folder, wish, timeout, progress)
         except BaseException:
@@ -139,50 +282,39 @@ def join_server(
 
 def _check_load_csv(value: str) -> str:
     if value not in {"local", "remote"}:
-        msg = f"load_csv is {value[:80]!r}: write local or remote."
-        raise SettingsError(msg)
+        raise SettingsError(f"load_csv is {value[:80]!r}: write local or remote.")
     return value
 
 
-def _ensure_installed(
-    folder: ServerFolder, wanted: str, progress: Progress | None
-) -> str:
-    """Return the version to start, its jars being there."""
-    version = _choose_version(folder, wanted)
+def _ensure_installed(folder: ServerFolder, wanted: str, progress: Progress) -> str:
+    """Return the version to start, its jars being there; refuse another line."""
+    recorded = folder.recorded_version()
+    version = wanted or recorded or DEFAULT_NEO4J
+    if recorded is not None and line_of(recorded) != line_of(version):
+        raise ServerError(
+            f"The data in {folder.home} belong to Neo4j {recorded}, and {version} is "
+            f"of another line: use --neo4j {recorded}, or another folder with --home."
+        )
     if not installed_jars(version):
         install_server(folder.home, version, progress=progress)
     return version
 
 
-def _choose_version(folder: ServerFolder, wanted: str) -> str:
-    """Return the version to start; refuse to cross from one line to another."""
-    recorded = folder.recorded_version()
-    version = wanted or recorded or DEFAULT_NEO4J
-    if recorded is not None and line_of(recorded) != line_of(version):
-        msg = (
-            f"The data in {folder.home} belong to Neo4j {recorded}, and {version} is "
-            f"of another line: use --neo4j {recorded}, or another folder with --home."
-        )
-        raise ServerError(msg)
-    return version
-
-
 def _join_or_start(
-    folder: ServerFolder, wish: ChildSpec, timeout: float, progress: Progress | None
+    folder: ServerFolder, wish: ChildSpec, timeout: float, progress: Progress
 ) -> tuple[RunningServer, int | None]:
     """Return the running server and the pipe that it watches, if it is ours."""
     running = answering(folder, timeout)
     if running is not None:
         _check_same(folder, running, wish)
         if wish.stays and not running.stays:
-            running = folder.set_stays(running)
+            running = replace(running, stays=True)
+            folder.write_state(running)
         return running, None
     version = _ensure_installed(folder, wish.version, progress)
-    if progress:
-        progress(f"Starting Neo4j {version}", 0, None)
+    progress(f"Starting Neo4j {version}", 0, None)
     state, pipe = launch(folder, replace(wish, version=version), timeout)
-    if progress:
-        progress(f"Starting Neo4j {version}", 1, 1)
+    progress(f"Starting Neo4j {version}", 1, 1)
     return state, pipe
 
 

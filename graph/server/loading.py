@@ -8,11 +8,9 @@ Whatever ends any of the processes, a server opens the old store or the whole ne
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,13 +18,14 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import private, private_folder
-from knowtrail.graph.server.control import (
+from knowtrail.graph.server.dbms import DEFAULT_DATABASE
+from knowtrail.graph.server.folder import (
     STOP_TIMEOUT_SECONDS,
+    ServerFolder,
     child_environment,
     kill_server,
+    module_command,
 )
-from knowtrail.graph.server.dbms import DEFAULT_DATABASE
-from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.server.install import install_server
 
 if TYPE_CHECKING:
@@ -55,11 +54,10 @@ def stopped_server(home: Path) -> Iterator[bool]:
     with folder.changing(STOP_TIMEOUT_SECONDS):
         clients = folder.lock("clients")
         if not clients.acquire():
-            msg = (
+            raise ServerError(
                 f"The server of {home} is in use by another command: "
                 "run this again when that has ended."
             )
-            raise ServerError(msg)
         try:
             state = folder.read_state()
             kill_server(folder, STOP_TIMEOUT_SECONDS)
@@ -69,7 +67,6 @@ def stopped_server(home: Path) -> Iterator[bool]:
 
 
 def _empty(home: Path) -> InputError:
-    """Return the error of a folder in which nothing is stored."""
     msg = f"Nothing is stored in {home}: name the folder of a server with --home."
     return InputError(msg)
 
@@ -79,11 +76,8 @@ def import_store(
 ) -> None:
     """Import files as the store that the folder's server opens next.
 
-    Args:
-        home: Folder of the server, which `stopped_server` holds.
-        arguments: Of `neo4j-admin database import full`, behind the database's name.
-        heap: Largest Java heap of the tool.
-        off_heap: Most memory that it takes besides.
+    `stopped_server` holds the server. The arguments are those of `neo4j-admin database
+    import full` behind the database's name, the sizes those of the tool's memory.
 
     Raises:
         ServerError: If the tool fails; with its last telling line.
@@ -93,24 +87,25 @@ def import_store(
     _make_store(home, [*words, f"--max-off-heap-memory={off_heap}"], heap=heap)
 
 
-def dump_store(home: Path, file: Path) -> None:
-    """Write the store of a folder's server into one file, which must not be there.
+def check_dump(file: Path) -> Path:
+    """Return the whole path of a new file for a dump, or raise `InputError`."""
+    file = file.expanduser().absolute()
+    if file.exists() or not file.parent.is_dir():
+        what = "is there already" if file.exists() else "is in no folder that there is"
+        raise InputError(f"{file} {what}: name a new file.")
+    return file
 
-    Args:
-        home: Folder of the server, which `stopped_server` holds.
-        file: Written whole or not at all.
+
+def dump_store(home: Path, file: Path) -> None:
+    """Write the store of a server that is held stopped into a new file, whole.
 
     Raises:
-        InputError: If the file is there, or its folder is not.
+        InputError: As `check_dump` does.
         ServerError: If the tool fails; with its last telling line.
         StorageError: If there is no space.
     """
-    file = file.expanduser().absolute()
+    file = check_dump(file)
     adopt_store(ServerFolder(home).root)
-    if file.exists() or not file.parent.is_dir():
-        what = "is there already" if file.exists() else "is in no folder that there is"
-        msg = f"{file} {what}: name a new file."
-        raise InputError(msg)
     if not (ServerFolder(home).root / "data" / "databases" / DEFAULT_DATABASE).is_dir():
         raise _empty(home)
     with tempfile.TemporaryDirectory(prefix=".dump-", dir=file.parent) as folder:
@@ -123,11 +118,9 @@ def dump_store(home: Path, file: Path) -> None:
 
 
 def load_store(home: Path, file: Path) -> None:
-    """Load what `dump_store` wrote as the store that the folder's server opens next.
+    """Load what `dump_store` wrote as the store that a server opens next.
 
-    Args:
-        home: Folder of the server, which `stopped_server` holds.
-        file: The file, of this or an older line of Neo4j.
+    The server is held stopped; the file is of this or an older line of Neo4j.
 
     Raises:
         InputError: If there is no such file.
@@ -135,8 +128,7 @@ def load_store(home: Path, file: Path) -> None:
         StorageError: If there is no space.
     """
     if not file.is_file():
-        msg = f"{file} is no file: name one that server dump wrote."
-        raise InputError(msg)
+        raise InputError(f"{file} is no file: name one that server dump wrote.")
     with tempfile.TemporaryDirectory(dir=ServerFolder(home).root) as folder:
         (Path(folder) / f"{DEFAULT_DATABASE}.dump").symlink_to(file.absolute())
         words = ["load", DEFAULT_DATABASE, f"--from-path={folder}"]
@@ -144,7 +136,6 @@ def load_store(home: Path, file: Path) -> None:
 
 
 def _make_store(home: Path, words: Sequence[str], *, heap: str) -> None:
-    """Let the tool make a store, which the server opens next."""
     root = ServerFolder(home).root
     incoming = root / _INCOMING
     (incoming / _READY).unlink(missing_ok=True)
@@ -174,7 +165,7 @@ def _run(home: Path, tool_home: Path, words: Sequence[str], *, heap: str) -> Non
     with (
         open(log, "wb", opener=private) as file,
         subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "knowtrail.graph.server._admin", json.dumps(spec)],
+            module_command("_admin", spec),
             stdin=subprocess.PIPE,
             stdout=file,
             stderr=file,
@@ -213,7 +204,6 @@ def adopt_store(root: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -222,7 +212,6 @@ def _sync(path: Path) -> None:
 
 
 def _refuse(log: Path) -> None:
-    """Raise the error that the tool's log tells of."""
     text = log.read_text("utf-8", errors="replace")
     if any(sign in text for sign in _NO_SPACE):
         msg = f"No space for the store in {log.parent}: free some, try again."
@@ -230,5 +219,4 @@ def _refuse(log: Path) -> None:
     lines = [line.strip() for line in text.splitlines()]
     told = [s for s in lines if s and not s.startswith(("WARNING", "Run with", "at "))]
     last = told[-1][:300] if told else "it said nothing"
-    msg = f"Neo4j's admin tool failed: {last.rstrip('.')}. See {log}."
-    raise ServerError(msg)
+    raise ServerError(f"Neo4j's admin tool failed: {last.rstrip('.')}. See {log}.")

@@ -49,15 +49,11 @@ _EMPTY = "[]"
 
 
 class ColumnFiles:
-    """A folder of column files that are being written.
+    """A folder of column files that are being written, and how much was added.
 
     Use it as a context manager; the files are whole when it is left without an error.
-
-    Attributes:
-        nodes: How many were added.
-        relationships: How many were added.
-        blanks: Rows `id` and `properties`: empty strings of documents, which the import
-            tool leaves out.
+    Empty strings of documents, which the import tool leaves out, are in `blanks`, as
+    rows of `id` and `properties`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,7 +68,6 @@ class ColumnFiles:
             private_folder(folder)
 
     def __enter__(self) -> Self:
-        """Return the files."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -170,7 +165,6 @@ class _Table:
             self._writer.close()
 
     def _flush(self) -> None:
-        """Write what is held as a group of rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -223,7 +217,6 @@ def _common(one: str, other: str) -> str | None:
 
 
 def _array(values: list[Any], kind: str) -> pa.Array:
-    """Return a column."""
     import pyarrow as pa
 
     plain = {

@@ -39,18 +39,9 @@ _ROWS = 4096
 def export_corpus(
     connection: Connection, corpus: str, folder: Path, *, progress: Progress = silent
 ) -> tuple[str, ColumnFiles]:
-    """Write the texts of a stored corpus, with their edges and vectors, as files.
+    """Write a stored corpus as files; return the command that loads them.
 
-    The rows are streamed: memory does not grow with the corpus.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        folder: Where the files go; made, or empty.
-        progress: Told of each kind of node and edge.
-
-    Returns:
-        The command that loads them, and what was written.
+    The rows are streamed: memory does not grow with the corpus. The folder is made.
 
     Raises:
         UnknownCorpusError: If there is no such corpus.
@@ -60,8 +51,7 @@ def export_corpus(
     stored_corpus(connection, corpus)
     folder = folder.expanduser().absolute()
     if folder.is_dir() and any(folder.iterdir()):
-        msg = f"Folder {folder} is not empty: name a new one."
-        raise InputError(msg)
+        raise InputError(f"Folder {folder} is not empty: name a new one.")
     with ColumnFiles(folder) as files:
         (row,) = connection.stream("ingest/corpus_read", name=corpus)
         files.add_nodes("Corpus", [row["properties"]])
@@ -86,7 +76,6 @@ def export_corpus(
 def _batches(
     connection: Connection, corpus: str, part: str
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a kind of node or edge."""
     rows: list[dict[str, Any]] = []
     for record in connection.stream(
         f"corpus/digest_{part}", corpus=corpus, vectors=True
@@ -108,7 +97,6 @@ def _node(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add_edges(files: ColumnFiles, rows: list[dict[str, Any]]) -> None:
-    """Add edges of several types."""
     rows.sort(key=_type)
     for kind, group in groupby(rows, _type):
         edges = list(group)
@@ -122,5 +110,4 @@ def _add_edges(files: ColumnFiles, rows: list[dict[str, Any]]) -> None:
 
 
 def _type(row: dict[str, Any]) -> str:
-    """Return the type of an edge."""
     return str(row.get("type", "SIMILAR_TO"))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.db.corpus_lock import corpus_lock
-from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import write_file
 from knowtrail.graph.models.embedders import embedder_name
@@ -32,7 +32,7 @@ from knowtrail.ingest.corpus import known_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_locked
-from knowtrail.ingest.reading import position
+from knowtrail.ingest.records import position
 from knowtrail.ingest.store import batched
 from knowtrail.ingest.terms import TERM_RULES
 from knowtrail.ingest.vector_file import storage_errors
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.ray_engine import RayEngine
     from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
 
@@ -78,13 +79,7 @@ def takes_bulk_door(
 ) -> bool:
     """Return whether an ingest is to be a bulk load; finish one that was cut off.
 
-    Args:
-        connection: The database.
-        sources: What is ingested.
-        corpus: Name of the corpus.
-        settings: With the folder of the managed server.
-        work: Where the folder of the load is, None for the home folder.
-        asked: What the user says; None takes the better one.
+    What the user says is `asked`; None takes the better one.
 
     Raises:
         InputError: If it is asked for and cannot be.
@@ -92,7 +87,7 @@ def takes_bulk_door(
     managed = settings.uri is None
     folder = load_folder(settings, corpus, work)
     if managed and folder.is_dir():
-        with corpus_lock(settings.home, connection, corpus):
+        with corpus_lock(settings.home, connection, corpus, lease=False):
             if _finish(connection, corpus, folder):
                 return False
     if asked is False:
@@ -122,6 +117,7 @@ def load_corpus(
     cleanup: Cleanup = "incremental",
     work: Path | None = None,
     progress: Progress = silent,
+    engine: RayEngine | None = None,
 ) -> IngestReport:
     """Load a corpus into an empty database of the managed server.
 
@@ -136,22 +132,24 @@ def load_corpus(
     """
     folder = load_folder(settings, corpus, work)
     chosen = options or IngestOptions()
-    with corpus_lock(settings.home, connection, corpus):
+    with corpus_lock(settings.home, connection, corpus, lease=False):
         with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
             report = ingest_locked(
                 spool,
                 sources,
                 corpus=corpus,
-                embedder=served_embedder(connection, embedder),
+                embedder=embedder if engine else served_embedder(connection, embedder),
                 settings=settings,
                 options=chosen,
                 cleanup=cleanup,
                 progress=progress,
+                engine=engine,
                 work=spool.work,
                 write=spool.write_documents,
             )
             with report.timed("files"):
-                arguments, counts = _write(spool, chosen, settings, progress)
+                hnsw = hnsw_settings(connection)
+                arguments, counts = _write(spool, chosen, settings, hnsw, progress)
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
@@ -195,7 +193,11 @@ def _spool(
 
 
 def _write(
-    spool: Spool, options: IngestOptions, settings: Settings, progress: Progress
+    spool: Spool,
+    options: IngestOptions,
+    settings: Settings,
+    hnsw: dict[str, int],
+    progress: Progress,
 ) -> tuple[list[str], Counters]:
     """Write the column files; return the arguments that name them, and their counts."""
     folder = spool.folder
@@ -213,7 +215,7 @@ def _write(
         )
     (corpus,) = spool.read("ingest/corpus_read", name=counts["corpus"])
     properties = {k: v for k, v in corpus["properties"].items() if k != "createdAt"}
-    manifest = {"corpus": properties, "blanks": files.blanks}
+    manifest = {"corpus": properties, "blanks": files.blanks, "hnsw": hnsw}
     write_file(folder / _MANIFEST, json.dumps(manifest))
     total = Counters(
         nodes_created=files.nodes + nodes,
@@ -223,23 +225,16 @@ def _write(
 
 
 def _check_space(folder: Path, home: Path, size: int) -> str:
-    """Return how much the column files and the store take; refuse a disk without it.
-
-    Args:
-        folder: Where the files go.
-        home: Where the store goes.
-        size: Bytes of the spool and the edges, which files and store are in step with.
-    """
+    """Return how much files and store take, in step with the bytes of the spool."""
     needed: Counter[int] = Counter()
     for path, share in ((folder, _FILES_SHARE), (home, _STORE_SHARE)):
         disk = path.stat().st_dev
         needed[disk] += int(share * size)
         if (free := shutil.disk_usage(path).free) < needed[disk]:
-            msg = (
+            raise StorageError(
                 f"The load needs about {needed[disk] / 1e9:.1f} GB more in {path}, and "
                 f"{free / 1e9:.1f} GB are free: free some and run it again."
             )
-            raise StorageError(msg)
     return f"{needed.total() / 1e9:.1f} GB"
 
 
@@ -252,11 +247,10 @@ def _import(
 ) -> bool:
     """Make the store; return whether the server was one that stays."""
     if connection.read("bulk/some_node"):
-        msg = (
+        raise InputError(
             "The database is no longer empty: another command wrote to it. Ingest "
             "without --bulk, or delete that data and run this again."
         )
-        raise InputError(msg)
     leave()
     progress("importing", 0, None)
     with stopped_server(settings.home) as stays:
@@ -275,11 +269,10 @@ def _complete(
     """
     _finish(connection, corpus, folder, progress)
     if known_corpus(connection, corpus) is None:
-        msg = (
+        raise ServerError(
             "The server did not open the imported store: see knowtrail server logs, "
             "and what server/conf/own.conf says of folders."
         )
-        raise ServerError(msg)
 
 
 def _finish(
@@ -295,6 +288,7 @@ def _finish(
     apply_schema(
         connection,
         dimensions=manifest["corpus"]["dimensions"],
+        hnsw=manifest.get("hnsw"),
         progress=progress,
         whole=True,
     )

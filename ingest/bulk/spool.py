@@ -28,7 +28,7 @@ from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import private_folder
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.keys import Seen, content_key, normalise_name
-from knowtrail.ingest.prepare import redirect_id, theme_id
+from knowtrail.ingest.prepare import document_body, redirect_id, rows_of, theme_id
 from knowtrail.ingest.store import intra_edges
 from knowtrail.ingest.vector_file import storage_errors
 
@@ -73,7 +73,7 @@ _BODIES = (
 _READ = {
     "changed": "SELECT id FROM document ORDER BY id",
     "corpus_read": "SELECT properties FROM corpus WHERE name = :name",
-    "document_ids": "SELECT id FROM document",
+    "document_ids": "SELECT id, contentHash AS hash FROM document",
     "hashes": "SELECT id, contentHash FROM document"
     " WHERE id IN (SELECT value FROM json_each(:ids))",
     "link_sources": _BODIES,
@@ -88,7 +88,7 @@ _READ = {
     "counts": "SELECT name AS corpus, (SELECT count(*) FROM document) AS documents"
     " FROM corpus",
     "similar_count": "SELECT coalesce(sum(chunks), 0) AS vectors FROM document",
-    "theme_similar_count": "SELECT count(*) AS vectors FROM document",
+    "theme_similar_count": "SELECT count(*) AS vectors FROM document WHERE themed",
     "titles": "SELECT id, title, titleKey, aliases, contentHash AS hash FROM document",
     "version_read": f"SELECT {SCHEMA_VERSION} AS version",
     "chunk_vectors": "SELECT body, place FROM document ORDER BY rowid",
@@ -130,12 +130,14 @@ _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 """Statement -> the properties of the corpus that it sets."""
 _NOTHING = frozenset({
-    *("of_sources", "embedders", "indexes", "similar_existing"),
+    *("of_sources", "forget", "embedders", "indexes", "similar_existing"),
     *("theme_similar_existing", "terms_stored", "term_names_stored"),
     *("remove_sentences", "remove_chunks", "touch_documents", "mentions_remove"),
     *("similar_remove", "terms_remove", "categories_orphaned", "term_names_remove"),
-    *("corpus_terms", "corpus_term_rules", "similar_index"),
-    *("losses", "theme_losses", "similar_settled", "theme_similar_settled"),
+    *("corpus_terms", "corpus_term_rules"),
+    *("losses", "theme_losses", "similar_lost", "theme_similar_lost"),
+    *("similar_settled", "theme_similar_settled"),
+    *("stored_vectors", "remove_order"),
 })
 """Statements about what a first load has not, or has as it should be."""
 
@@ -156,8 +158,7 @@ class Spool(Connection):
             self._database = self._opened()
             (form,) = self._database.execute("PRAGMA user_version").fetchone()
             if form not in {0, _FORMAT}:
-                msg = f"its format is {form}"
-                raise sqlite3.DatabaseError(msg)
+                raise sqlite3.DatabaseError(f"its format is {form}")
             self._database.executescript(_TABLES)
             self._begin_linking()
 
@@ -249,7 +250,6 @@ class Spool(Connection):
             yield
 
     def _do(self, statement: str, params: Any = ()) -> None:
-        """Run a statement that writes."""
         self._database.execute(statement, params)
 
     def write_documents(
@@ -268,15 +268,11 @@ class Spool(Connection):
         return Counters()
 
     def _put(self, embedded: EmbeddedDocument, version: int, file: IO[bytes]) -> None:
-        """Store a document that is not there."""
         document = embedded.document
         properties = document.properties | {"corpusVersion": version}
         corpus = properties["corpus"]
-        blocks = [embedded.sentence_vectors, embedded.chunk_vectors]
         themed = embedded.theme_vector is not None
-        if embedded.theme_vector is not None and embedded.theme_vectors is not None:
-            blocks += [embedded.theme_vector[None], embedded.theme_vectors]
-        place = self._append(file, np.concatenate(blocks))
+        place = self._append(file, embedded.vectors)
         for rank, name in enumerate(embedded.themes if themed else (), start=1):
             key = theme_id(corpus, name)
             where = place + document.size + rank
@@ -284,13 +280,8 @@ class Spool(Connection):
             self._do("INSERT OR IGNORE INTO theme VALUES (?, ?, ?)", theme)
             has = (document.id, key, rank)
             self._do("INSERT OR REPLACE INTO has_theme VALUES (?, ?, ?)", has)
-        body = {
-            "properties": {k: v for k, v in properties.items() if v is not None},
-            "categories": document.categories,
-            "sentences": _spans(document.sentences),
-            "chunks": _spans(document.chunks),
-            "members": document.members,
-        }
+        there = {k: v for k, v in properties.items() if v is not None}
+        body = document_body(document) | {"properties": there}
         self._do(
             "INSERT INTO document (id, contentHash, title, titleKey, body, place,"
             " chunks, themed) VALUES (:id, :contentHash, :title, :titleKey, :body,"
@@ -334,16 +325,14 @@ class Spool(Connection):
         )
 
     def _corpus_read(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        """Yield the properties of the corpus."""
         for row in rows:
             yield {"properties": json.loads(row["properties"])}
 
     def _titles(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        """Yield the titles of documents."""
         for row in rows:
             yield {**row, "aliases": json.loads(row["aliases"])}
 
-    def _link_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+    def _term_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
         """Yield text and links of documents, which have no edges yet."""
         for row in rows:
             body = json.loads(row["body"])
@@ -358,22 +347,9 @@ class Spool(Connection):
                 "mentions": [],
             }
 
-    def _term_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        """Yield text and chunks of documents."""
-        for row in rows:
-            body = json.loads(row["body"])
-            document = body["properties"]
-            _, starts, ends = zip(*body["chunks"], strict=True)
-            yield {
-                "id": document["id"],
-                "text": document["text"],
-                "targets": document["linkTargets"],
-                "chunkStarts": starts,
-                "chunkEnds": ends,
-            }
+    _link_sources = _term_sources
 
     def _chunk_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        """Yield the chunks of documents with their vectors."""
         vectors = self._all_vectors()
         for row in rows:
             body = json.loads(row["body"])
@@ -383,20 +359,25 @@ class Spool(Connection):
                     "document": body["properties"]["id"],
                     "id": key,
                     "vector": vectors[place + offset],
+                    "since": None,
                     "lost": None,
                 }
 
     def _theme_document_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        """Yield documents with the vectors of their themes."""
         vectors = self._all_vectors()
         for row in rows:
             body = json.loads(row["body"])
             key = body["properties"]["id"]
             place = row["place"] + len(body["sentences"]) + len(body["chunks"])
-            yield {"document": key, "id": key, "vector": vectors[place], "lost": None}
+            yield {
+                "document": key,
+                "id": key,
+                "vector": vectors[place],
+                "since": None,
+                "lost": None,
+            }
 
     def _patch(self, properties: Mapping[str, Any]) -> None:
-        """Set properties of the corpus."""
         patch = json.dumps(properties)
         self._do("UPDATE corpus SET properties = json_patch(properties, ?)", (patch,))
 
@@ -422,13 +403,11 @@ class Spool(Connection):
         return Counters(relationships_created=len(starts))
 
     def _write_links_replace(self, rows: Sequence[Any]) -> Counters:
-        """Write LINKS_TO."""
         links = [(row["id"], *link) for row in rows for link in row["links"]]
         starts, ends, anchors = _columns(links, 3)
         return self._link("LINKS_TO", starts, ends, anchor=anchors)
 
     def _write_mentions(self, rows: Sequence[Any]) -> Counters:
-        """Write MENTIONS."""
         found = [(row["chunk"], row["document"], row["anchor"]) for row in rows]
         starts, ends, anchors = _columns(found, 3)
         return self._link("MENTIONS", starts, ends, anchor=anchors)
@@ -436,7 +415,6 @@ class Spool(Connection):
     def _write_similar(
         self, scope: str, nodes: Sequence[str], rows: Sequence[Any]
     ) -> Counters:
-        """Write SIMILAR_TO."""
         columns = _ranked(
             (nodes[row["source"]], [nodes[n] for n in row["targets"]], row["scores"])
             for row in rows
@@ -444,7 +422,6 @@ class Spool(Connection):
         return self._link("SIMILAR_TO", **columns, scope=[scope] * len(columns["rank"]))
 
     def _write_theme_similar(self, rows: Sequence[Any]) -> Counters:
-        """Write THEME_SIMILAR_TO."""
         columns = _ranked((row["id"], row["targets"], row["scores"]) for row in rows)
         return self._link("THEME_SIMILAR_TO", **columns)
 
@@ -461,7 +438,6 @@ class Spool(Connection):
         terms: Sequence[str],
         rows: Sequence[Sequence[int]],
     ) -> Counters:
-        """Write NAMES."""
         pairs = [
             (chunk, terms[number])
             for chunk, numbers in zip(chunks, rows, strict=True)
@@ -492,6 +468,7 @@ class Spool(Connection):
             (noted,) = self._database.execute("SELECT edges FROM corpus").fetchone()
         if not noted:
             return [], 0, 0
+        shutil.rmtree(self.work, ignore_errors=True)
         arguments, nodes, relationships = json.loads(noted)
         return arguments, nodes, relationships
 
@@ -503,14 +480,7 @@ class Spool(Connection):
         status: str,
         tell: Callable[[int], None],
     ) -> None:
-        """Write everything but the edges of linking to column files, in order.
-
-        Args:
-            files: Takes it.
-            options: For the edges inside documents.
-            status: Of the corpus.
-            tell: Told how many documents are written.
-        """
+        """Write everything but the edges of linking to column files, in order."""
         vectors = self._all_vectors()
         with closing(self._opened()) as database, Seen() as categories:
             (text,) = database.execute("SELECT properties FROM corpus").fetchone()
@@ -565,7 +535,11 @@ class _Writer:
         files.add_relationships("IN_CORPUS", [key], [corpus])
         files.add_nodes("Sentence", self._texts(document, sentences, place))
         spans = [
-            {"firstSentence": first, "lastSentence": last}
+            {
+                "firstSentence": first,
+                "lastSentence": last,
+                "corpusVersion": document["corpusVersion"],
+            }
             for first, last in body["members"]
         ]
         texts = self._texts(document, chunks, first_chunk)
@@ -583,19 +557,9 @@ class _Writer:
     def _texts(
         self, document: Mapping[str, Any], spans: Sequence[Any], place: int
     ) -> list[dict[str, Any]]:
-        """Return the nodes of sentences or chunks."""
-        text, corpus = document["text"], document["corpus"]
         return [
-            {
-                "id": key,
-                "corpus": corpus,
-                "index": index,
-                "text": text[start:end],
-                "startChar": start,
-                "endChar": end,
-                "embedding": self._vectors[place + index],
-            }
-            for index, (key, start, end) in enumerate(spans)
+            row | {"embedding": self._vectors[place + row["index"]]}
+            for row in rows_of(document, spans)
         ]
 
     def _order(
@@ -615,7 +579,6 @@ class _Writer:
         add("HAS_SENTENCE", starts, ends, position=positions)
 
     def _inner(self, chunks: list[str], vectors: npt.NDArray[np.float32]) -> None:
-        """Write SIMILAR_TO inside the document."""
         columns = _ranked(
             (chunks[source], [chunks[n] for n in targets], scores)
             for source, targets, scores in intra_edges(vectors, chunks, self._options)
@@ -624,7 +587,6 @@ class _Writer:
         self._files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
 
     def _categorise(self, corpus: str, key: str, names: Sequence[str]) -> None:
-        """Write the categories of a document."""
         keys = [content_key(corpus, "category", name) for name in names]
         for identity, name in zip(keys, names, strict=True):
             if self._categories.add(identity):
@@ -637,20 +599,13 @@ _Rows = Iterable[sqlite3.Row]
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters with lists as JSON."""
     return {
         name: json.dumps(value) if isinstance(value, list | tuple) else value
         for name, value in params.items()
     }
 
 
-def _spans(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
-    """Return key, start and end of sentences or chunks; the rest follows from them."""
-    return [(row["id"], row["startChar"], row["endChar"]) for row in rows]
-
-
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """Return rows as columns."""
     return [list(column) for column in zip(*rows, strict=True)] or [[]] * width
 
 

@@ -43,7 +43,6 @@ def list_(settings: Settings, /, *, as_json: bool) -> None:
 
 
 def _told(row: dict[str, Any]) -> Iterator[str]:
-    """Yield what there is to say of a corpus in a list."""
     institutions = counted(row["custodians"], "institution")
     if None in (row["version"], row["status"], row["embedder"]):
         made = "no documents" if row["custodians"] else "not made by an ingest"

@@ -22,7 +22,6 @@ _SHOWN = 20
 def _columns(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    """Read FIELD=COLUMN pairs."""
     columns = {}
     for pair in given:
         field, equals, column = pair.partition("=")
@@ -134,8 +133,7 @@ def _file(
     from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
 
     if (path is None) != example:
-        msg = "Name a file, or give --example, not both."
-        raise click.UsageError(msg)
+        raise click.UsageError("Name a file, or give --example, not both.")
     return CustodianFile(path or bundled_custodians(), columns, limit=limit)
 
 

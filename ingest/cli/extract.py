@@ -168,7 +168,6 @@ def extract(
 
 
 def _embedder(connection: Connection, corpus: str, settings: Settings) -> Embedder:
-    """Return the embedder of a corpus, which is loaded at its first text."""
     from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.models.served import served_embedder
     from knowtrail.ingest.corpus import stored_corpus
@@ -180,12 +179,7 @@ def _embedder(connection: Connection, corpus: str, settings: Settings) -> Embedd
 def _searched(
     searches: tuple[str, ...], recorded: Path | None, *, recorded_only: bool
 ) -> dict[str, Any]:
-    """Return what searches find; new results are added to the file as they come.
-
-    Raises:
-        InputError: If results must be recorded and are not.
-        SourceError: If searches failed and none found anything.
-    """
+    """Return what searches find, or raise; new results are added to the file."""
     from knowtrail.graph.errors import InputError, SourceError
     from knowtrail.ingest.extraction.web import (
         add_recorded,
@@ -194,8 +188,7 @@ def _searched(
     )
 
     if recorded_only and recorded is None:
-        msg = "--recorded-only needs --search-results FILE."
-        raise InputError(msg)
+        raise InputError("--recorded-only needs --search-results FILE.")
     known: dict[str, Any] = {}
     if recorded is not None and (recorded_only or recorded.exists()):
         known = dict(read_recorded(recorded))
@@ -231,7 +224,6 @@ def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource
 
 
 def _show(report: ExtractionReport, own: str) -> None:
-    """Write what a run did, and by which commands of ours to see more."""
     click.echo(
         f"{report.variant} by {report.model}: {counted(report.sources, 'source')}, "
         f"{report.skipped} done before, {report.ok} valid, {report.repaired} put "
@@ -270,11 +262,7 @@ def _show(report: ExtractionReport, own: str) -> None:
 
 
 def _tell_limits(report: ExtractionReport, tokens: int) -> None:
-    """Say what was not read, and where answers had less room than was asked for.
-
-    Raises:
-        KnowtrailError: If nothing worked of what was asked for.
-    """
+    """Say what was not read or had less room; raise if nothing worked."""
     from knowtrail.graph.errors import KnowtrailError
 
     if report.partial:

@@ -13,6 +13,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
+from knowtrail.graph.cli.options import stacked
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 from knowtrail.ingest.options import IngestOptions
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
+    from knowtrail.ingest.ray_engine import RayEngine
     from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
 
@@ -36,7 +38,6 @@ def ingest() -> None:
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every ingest has."""
     options = [
         click.option(
             "--themes",
@@ -60,7 +61,8 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--work",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Folder for the files of a bulk load. [default: below --home]",
+            help="Folder for the files of a bulk load, and for the shards of --engine "
+            "ray. [default: below --home]",
         ),
     ]
     for name, text in (
@@ -84,8 +86,35 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return input_options(command)
 
 
+_engine = stacked(
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        show_default=True,
+        help="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
+    ),
+    click.option(
+        "--ray-address",
+        metavar="HOST:PORT",
+        help="The Ray cluster. [default: RAY_ADDRESS, else one of this machine alone]",
+    ),
+    click.option(
+        "--ray-gpus",
+        type=click.FloatRange(0),
+        help="GPUs of each process that embeds. [default: 0]",
+    ),
+    click.option(
+        "--ray-batch",
+        type=click.IntRange(1),
+        help="Texts that the model there is given at once. [default: 256]",
+    ),
+)
+
+
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_engine
 @click.option(
     "--namespace",
     "namespaces",
@@ -120,6 +149,7 @@ def dump(
 
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_engine
 @_common
 @click.pass_obj
 def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> None:
@@ -135,6 +165,7 @@ def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> 
 
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_engine
 @click.option(
     "--encoding",
     metavar="NAME",
@@ -198,8 +229,7 @@ def wikipedia(
 ) -> None:
     """Ingest live Wikipedia articles, by title or by topic."""
     if not titles and not topics:
-        msg = "Name articles, or give --topic."
-        raise click.UsageError(msg)
+        raise click.UsageError("Name articles, or give --topic.")
     from knowtrail.ingest.sources.wikipedia import WikipediaSource
 
     source = WikipediaSource(
@@ -233,11 +263,12 @@ def _run(
     from knowtrail.graph.session import open_connection
     from knowtrail.ingest.bulk.load import load_corpus, takes_bulk_door
     from knowtrail.ingest.pipeline import ingest_corpus
-    from knowtrail.ingest.reading import Limited, begun
+    from knowtrail.ingest.records import Limited, begun
 
     name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
-    source = source if limit is None else Limited(source, limit)
     given = {key: value for key, value in parameters.items() if value is not None}
+    engine = _ray_engine(given, work, limit=limit, dry_run=dry_run)
+    source = source if limit is None else Limited(source, limit)
     embedder = named_embedder(settings.embedder, settings=settings)
     if dry_run:
         tell_estimate(
@@ -249,9 +280,8 @@ def _run(
         )
         return
     _check_themes(given.get("themes"), settings)
-    # What cannot be read or used is refused before a server is started.
     with begun([source]) if reread else nullcontext(source.items()):
-        pass
+        pass  # what cannot be read or used is refused before a server is started
     with ExitStack() as stack, progress_bars() as progress:
         connection = stack.enter_context(open_connection(settings))
         run: Callable[..., IngestReport] = ingest_corpus
@@ -270,8 +300,30 @@ def _run(
             options=_options(connection, name, given),
             cleanup=cleanup,
             progress=progress,
+            engine=engine,
         )
     _tell(report, as_json=as_json)
+
+
+def _ray_engine(
+    given: dict[str, Any], work: Path | None, *, limit: int | None, dry_run: bool
+) -> RayEngine | None:
+    """Take the engine from what is given; refuse what does not go with it."""
+    names = ("address", "gpus", "batch")
+    asked = {n: given.pop(f"ray_{n}") for n in names if f"ray_{n}" in given}
+    if given.pop("engine", "local") == "local":
+        if asked:
+            option = f"ray-{next(iter(asked))}"
+            raise click.UsageError(f"--{option} goes with --engine ray alone.")
+        return None
+    if limit is not None or dry_run:
+        option = "--dry-run" if dry_run else "--limit"
+        msg = f"{option} does not go with --engine ray: leave one of them out."
+        raise click.UsageError(msg)
+    from knowtrail.ingest.ray_engine import RayEngine, ray_itself
+
+    ray_itself()
+    return RayEngine(work=work, **asked)
 
 
 def _check_themes(themes: str | None, settings: Settings) -> None:
@@ -283,7 +335,6 @@ def _check_themes(themes: str | None, settings: Settings) -> None:
 
 
 def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions | None:
-    """Return the given options over those stored, or over the defaults."""
     if not given:
         return None
     from knowtrail.graph.errors import UnknownCorpusError

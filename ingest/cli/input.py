@@ -54,8 +54,7 @@ def corpus_named(
         raise click.UsageError(msg)
     if name := corpus or settings.corpus:
         return name
-    msg = "Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS."
-    raise click.UsageError(msg)
+    raise click.UsageError("Name the corpus: --corpus NAME or KNOWTRAIL_CORPUS.")
 
 
 def tell_estimate(
@@ -78,7 +77,7 @@ def tell_estimate(
     def tell() -> None:
         _tell_counts(source, found, themes=options.themes, embedder=name)
 
-    emit(found.as_dict(), tell, as_json=as_json, indent=2)
+    emit(found, tell, as_json=as_json, indent=2)
     if found.failures:
         sys.exit(1)
 

@@ -6,13 +6,11 @@ from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian, clas
 from knowtrail.ingest.custodians.intake import (
     CustodianReport,
     CustodianSource,
-    ingest_custodians,
-)
-from knowtrail.ingest.custodians.places import (
     Near,
     Unplaced,
     custodians_near,
     custodians_unplaced,
+    ingest_custodians,
 )
 
 __all__ = [

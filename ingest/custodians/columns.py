@@ -65,17 +65,12 @@ _LETTERS = {
 
 
 def columns_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return for each field of an institution the column that it is read from.
-
-    Raises:
-        InputError: If a given field or column does not exist, or nothing is the name.
-    """
+    """Return the column of each field; `InputError` if one is not there, or no name."""
     present: Sequence[str] = [name for name in names if name]
     lower = {name.casefold(): name for name in reversed(present)}
     for field, column in given.items():
         if field not in FIELDS:
-            msg = f"No field {field!r}: the fields are {', '.join(FIELDS)}."
-            raise InputError(msg)
+            raise InputError(f"No field {field!r}: the fields are {', '.join(FIELDS)}.")
         if column not in present:
             msg = f"No column {column!r}: the file has {', '.join(present[:30])}."
             raise InputError(msg)
@@ -85,36 +80,26 @@ def columns_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]
             if field not in found and name.casefold() in lower:
                 found[field] = lower[name.casefold()]
     if "name" not in found:
-        msg = (
+        raise InputError(
             f"No column is the name of an institution; there are "
             f"{', '.join(present[:30]) or 'none'}: say which with --map name=COLUMN."
         )
-        raise InputError(msg)
     return found
 
 
 def read_type(text: str) -> str:
-    """Return the letter of a type given as a letter, a class or a word.
-
-    Raises:
-        InputError: If it is none of them.
-    """
+    """Return the letter of a type by letter, class or word; else `InputError`."""
     letter = _LETTERS.get(text.strip().casefold())
     if letter is None:
-        msg = (
+        raise InputError(
             f"type {text[:40]!r} is not one of the letters {TYPE_LETTERS} nor a class "
             f"such as {CLASS_NAMES['A']}"
         )
-        raise InputError(msg)
     return letter
 
 
 def read_date(text: str) -> tuple[str, int]:
-    """Return a date as ISO 8601 writes it, and its year.
-
-    Raises:
-        InputError: If it is no such date.
-    """
+    """Return a date as ISO 8601 writes it, and its year; else `InputError`."""
     found = _DATE.fullmatch(text.strip())
     if found is not None:
         year, month, day = (int(part) if part else None for part in found.groups())
@@ -146,7 +131,6 @@ def read_budget(text: str) -> float:
 
 
 def _degrees(name: str, most: int, text: str) -> float:
-    """Return an angle in degrees of WGS 84."""
     try:
         value = float(text)
     except ValueError:
@@ -183,7 +167,6 @@ class Misplaced:
     """What the columns of a file tell of where its values belong."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._regions: Counter[str] = Counter()
         self._bodies: Counter[str] = Counter()
 
@@ -194,25 +177,18 @@ class Misplaced:
             if key and (key in held or len(held) < _MOST):
                 held[key] += 1
 
-    def region_problem(self, text: str) -> str | None:
-        """Return why a text is no region, None if nothing says so."""
-        key = _key(text)
-        if not key:
-            return None
-        if self._bodies[key] > self._regions[key]:
+    def problem(self, name: str, text: str) -> str | None:
+        """Return why a text is no `region` or `governing_body`, if anything says so."""
+        is_region, key = name == "region", _key(text)
+        if is_region and self._bodies[key] > self._regions[key]:
             return "the file has it as the kind of body that runs institutions"
-        if _KIND.search(text):
-            return "that is a kind of institution"
-        return _no_name(text)
-
-    def body_problem(self, text: str) -> str | None:
-        """Return why a text is no kind of body, None if nothing says so."""
-        key = _key(text)
-        if not key:
-            return None
-        if self._regions[key] > self._bodies[key]:
+        if not is_region and self._regions[key] > self._bodies[key]:
             return "the file has it as a region"
-        return _no_name(text)
+        if is_region and _KIND.search(text):
+            return "that is a kind of institution"
+        if _WEB.fullmatch(text.strip()):
+            return "that is an address on the web"
+        return "that is a number" if _NUMBER.fullmatch(text) else None
 
 
 def state_of(region: str) -> str | None:
@@ -241,15 +217,5 @@ def moved_address(row: Mapping[str, str]) -> tuple[str, str] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _no_name(text: str) -> str | None:
-    """Return why a text cannot be a name."""
-    if _WEB.fullmatch(text.strip()):
-        return "that is an address on the web"
-    if _NUMBER.fullmatch(text):
-        return "that is a number"
-    return None
-
-
 def _key(text: str) -> str:
-    """Return a text as it is compared."""
     return " ".join(text.split()).casefold()

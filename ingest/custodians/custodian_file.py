@@ -36,7 +36,7 @@ from knowtrail.ingest.custodians.guessing import (
 )
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian
 from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.parsing import clean_plain
+from knowtrail.ingest.prepare import clean_plain
 from knowtrail.ingest.sources.table import TableFile
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Findings:
     Attributes:
         malformed: Values that were refused, by field.
         examples: The first of them, as "place: message".
-        guessed: Guesses, by field and rule.
+        guessed: By field and rule.
         unknown: Institutions without a type or city, by field.
         unidentified: Rows whose identifier was refused; an earlier run may have known
             the institution by it.
@@ -100,8 +100,7 @@ def custodian_of(
     """
     name = _clean(row.get("name", ""))
     if not name:
-        msg = "it has no name"
-        raise InputError(msg)
+        raise InputError("it has no name")
     row = dict(row)
     reader = _Reader(row, place, findings)
     state = _leave_out_misplaced(reader, misplaced)
@@ -129,16 +128,15 @@ def custodian_of(
     )
 
 
+@dataclass(slots=True)
 class _Reader:
     """Reads the values of one row and notes those that are refused."""
 
-    def __init__(self, row: dict[str, str], place: str, findings: Findings) -> None:
-        self.row = row
-        self.place = place
-        self.findings = findings
+    row: dict[str, str]
+    place: str
+    findings: Findings
 
     def read(self, name: str, parse: Callable[[str], _T]) -> _T | None:
-        """Return a value, None where there is none or it is not well-formed."""
         text = self.row.get(name)
         if not text:
             return None
@@ -146,16 +144,38 @@ class _Reader:
             return parse(text)
         except InputError as error:
             told = f"{str(error).rstrip('.')}; {name} left out"
-            self.findings.refuse(self.place, name, told)
+            self.refuse(name, told)
             return None
 
-    def guessed(self, name: str, guess: Guess | None) -> Guess | None:
-        """Take note of a guess."""
+    def refuse(self, name: str, message: str) -> None:
+        self.findings.refuse(self.place, name, message)
+
+    def leave_out(self, name: str, message: str) -> None:
+        """Take a value out of the row, and note why."""
+        self.refuse(name, message)
+        del self.row[name]
+
+    def stated(
+        self, name: str, parse: Callable[[str], str], ghcid: Ghcid | None
+    ) -> str | None:
+        """Return what the row states, or else its GHCID; note where they differ."""
+        value = self.read(name, parse)
+        implied: str | None = getattr(ghcid, name, None)
+        if ghcid and value and implied != value:
+            message = (
+                f"GHCID {ghcid.text} says {name} {implied}, the row {value}: {value} "
+                "is taken; correct one of them"
+            )
+            self.refuse("ghcid", message)
+        return value or implied
+
+    def guessed(self, name: str, guess: Guess | None) -> tuple[Any, float, str | None]:
+        """Take note of a guess; return value, confidence and rule."""
         if guess is None:
             self.findings.unknown[name] += 1
-        else:
-            self.findings.guessed[name, guess.rule] += 1
-        return guess
+            return None, 0.0, None
+        self.findings.guessed[name, guess.rule] += 1
+        return guess.value, guess.confidence, guess.rule
 
 
 def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
@@ -169,7 +189,6 @@ def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
 
 
 def _location(reader: _Reader) -> tuple[float, float] | None:
-    """Return longitude and latitude, where both are there."""
     found = [reader.read(name, parse) for name, parse in AXES.items()]
     if None not in found:
         return found[0] or 0.0, found[1] or 0.0
@@ -177,7 +196,7 @@ def _location(reader: _Reader) -> tuple[float, float] | None:
         other = next(axis for axis in AXES if axis != name)
         if name in reader.row and other not in reader.row:
             message = f"{name} left out: the row has no {other}"
-            reader.findings.refuse(reader.place, name, message)
+            reader.refuse(name, message)
     return None
 
 
@@ -185,27 +204,21 @@ def _leave_out_misplaced(reader: _Reader, misplaced: Misplaced | None) -> str | 
     """Take out of a row what stands in the wrong column, and note it."""
     row = reader.row
     if misplaced is not None:
-        problems = {
-            "region": misplaced.region_problem(row.get("region", "")),
-            "governing_body": misplaced.body_problem(row.get("governing_body", "")),
-        }
-        for name, problem in problems.items():
+        for name in ("region", "governing_body"):
+            problem = misplaced.problem(name, row.get(name, ""))
             if problem is not None:
                 message = f"{name} {row[name][:60]!r} is left out: {problem}"
-                reader.findings.refuse(reader.place, name, message)
-                del row[name]
+                reader.leave_out(name, message)
     _mend_address(reader)
     state = state_of(row.get("region", ""))
     if state is not None and not row.get("country"):
         message = f"region {row['region'][:60]!r} is a country: taken as {state}"
-        reader.findings.refuse(reader.place, "region", message)
-        del row["region"]
+        reader.leave_out("region", message)
         return state
     return None
 
 
 def _leave_out_long(reader: _Reader) -> None:
-    """Take out of a row what is too long to be what it should be, and note it."""
     for name, most in _LONGEST_VALUES.items():
         text = reader.row.get(name, "")
         if len(text) > most:
@@ -213,8 +226,7 @@ def _leave_out_long(reader: _Reader) -> None:
                 f"{name} {text[:40]!r}... has {len(text):,} characters, {most:,} are "
                 f"possible; {name} left out"
             )
-            reader.findings.refuse(reader.place, name, message)
-            del reader.row[name]
+            reader.leave_out(name, message)
 
 
 def _mend_address(reader: _Reader) -> None:
@@ -225,37 +237,21 @@ def _mend_address(reader: _Reader) -> None:
         return
     address = web_address(url)
     if address is None:
-        message = f"url {url[:60]!r} is no address on the web; left out"
-        reader.findings.refuse(reader.place, "url", message)
-        del row["url"]
+        reader.leave_out("url", f"url {url[:60]!r} is no address on the web; left out")
     elif address != url or "url_column" in row:
         column = row.get("url_column")
         where = f"the column {column!r}" if column else f"{url[:60]!r}"
-        message = f"url {address[:60]!r} taken from {where}"
-        reader.findings.refuse(reader.place, "url", message)
+        reader.refuse("url", f"url {address[:60]!r} taken from {where}")
         row["url"] = address
 
 
 def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any]:
-    """Return type and class with their confidence."""
-    row = reader.row
-    letter = reader.read("type", read_type)
-    confidence, rule = 1.0, None
-    if letter and ghcid and ghcid.type != letter:
-        reader.findings.refuse(
-            reader.place,
-            "ghcid",
-            f"GHCID {ghcid.text} says type {ghcid.type}, the row {letter}: {letter} "
-            "is taken; correct one of them",
-        )
-    if letter is None and ghcid is not None:
-        letter = ghcid.type
+    row, confidence, rule = reader.row, 1.0, None
+    letter = reader.stated("type", read_type, ghcid)
     if letter is None:
         found = guess_type(row["name"], row.get("url")) if guess else None
-        found = reader.guessed("type", found)
-        letter = found.value if found else "U"
-        confidence = found.confidence if found else 0.0
-        rule = found.rule if found else None
+        letter, confidence, rule = reader.guessed("type", found)
+    letter = letter or "U"
     return {
         "type": letter,
         "class_name": reader.read("class_name", _class_name) or CLASS_NAMES[letter],
@@ -272,33 +268,15 @@ def _place(
     *,
     guess: bool,
 ) -> dict[str, Any]:
-    """Return city, region and country, the city with its confidence."""
     row = reader.row
-    code = reader.read("country", _country)
-    if code and ghcid and ghcid.country != code:
-        reader.findings.refuse(
-            reader.place,
-            "ghcid",
-            f"GHCID {ghcid.text} says country {ghcid.country}, the row {code}: {code} "
-            "is taken; correct one of them",
-        )
-    if code is None and ghcid is not None:
-        code = ghcid.country
-    address = row.get("address", "")
-    if (
-        code is None
-        and guess
-        and (found := guess_country(address, row.get("postcode")))
-    ):
-        code = found.value
-        reader.findings.guessed["country", found.rule] += 1
+    address, postcode = row.get("address", ""), row.get("postcode", "")
+    code = reader.stated("country", _country, ghcid)
+    if code is None and guess and (found := guess_country(address, postcode)):
+        code, _, _ = reader.guessed("country", found)
     city, confidence, rule = row.get("city"), 1.0, None
     if not city:
-        told = guess_city(address, towns, row.get("postcode", "")) if guess else None
-        told = reader.guessed("city", told)
-        city = told.value if told else None
-        confidence = told.confidence if told else 0.0
-        rule = told.rule if told else None
+        told = guess_city(address, towns, postcode) if guess else None
+        city, confidence, rule = reader.guessed("city", told)
     return {
         "city": _clean(city) if city else None,
         "city_confidence": confidence if city else None,
@@ -312,25 +290,21 @@ def _place(
 def _class_name(text: str) -> str:
     """Return the name of a class, which becomes part of an IRI."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", text.strip()):
-        msg = f"class {text[:40]!r} is no name: write letters and digits"
-        raise InputError(msg)
+        raise InputError(f"class {text[:40]!r} is no name: write letters and digits")
     return text.strip()
 
 
 def _country(text: str) -> str:
-    """Return an ISO 3166-1 code."""
     code = text.strip().upper()
     if not country_exists(code):
-        msg = f"country {text[:40]!r} is no code of ISO 3166-1, such as NL"
-        raise InputError(msg)
+        raise InputError(f"country {text[:40]!r} is no code of ISO 3166-1, such as NL")
     return code
 
 
 def _key(row: Mapping[str, str], values: Mapping[str, Any], name: str) -> str:
-    """Return what identifies the institution among those of its corpus.
-
-    Without an identifier that is its name with its address or, without one, its place.
-    """
+    """Return what identifies the institution among those of its corpus."""
+    # Without an identifier that is its name with its address or, without one, its
+    # place.
     for kind in ("ghcid", "isil"):
         if values[kind]:
             return f"{kind}:{values[kind]}"
@@ -343,7 +317,6 @@ def _key(row: Mapping[str, str], values: Mapping[str, Any], name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return a text without control characters and stray surrogates."""
     return " ".join(clean_plain(text).split())
 
 
@@ -362,7 +335,6 @@ class CustodianFile:
     """A table of institutions.
 
     Attributes:
-        path: Where it is.
         columns: Field of an institution -> column of the file.
         towns: What its clear addresses tell of the others.
         misplaced: What its columns tell of values in the wrong one.
@@ -376,12 +348,9 @@ class CustodianFile:
         *,
         limit: int | None = None,
     ) -> None:
-        """Read the file once.
+        """Read a CSV or JSON Lines file, in UTF-8, once.
 
-        Args:
-            path: A CSV or JSON Lines file, in UTF-8.
-            columns: Field -> column, where the names do not say it.
-            limit: Rows of which institutions are made; None for all.
+        `columns` are by field, where the names do not say it.
 
         Raises:
             SourceError: If the file, or one of its rows, cannot be read, or there is
@@ -401,7 +370,6 @@ class CustodianFile:
         self._learn(self.columns.get("governing_body", _BODY))
 
     def _read_whole(self) -> list[str]:
-        """Read every row once and return the columns."""
         names: dict[str, None] = {}
         count, broken, first = 0, 0, ""
         for place, row in self._table.rows():
@@ -415,8 +383,7 @@ class CustodianFile:
             more = f"; {broken:,} rows in all cannot be read" if broken > 1 else ""
             _refuse(f"{first}{more}")
         if not count:
-            msg = f"{self.path} has no row."
-            raise SourceError(msg)
+            raise SourceError(f"{self.path} has no row.")
         self.rows_total = min(count, self._limit or count)
         return [*names, *(name for name in self._table.nested if name not in names)]
 
@@ -464,6 +431,4 @@ class CustodianFile:
 
 
 def _refuse(problem: str) -> NoReturn:
-    """Refuse a file."""
-    msg = f"{problem}. Nothing was stored: mend the file first."
-    raise SourceError(msg)
+    raise SourceError(f"{problem}. Nothing was stored: mend the file first.")

@@ -7,20 +7,20 @@ single case.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guess:
-    """What was guessed.
+    """What was guessed: a type letter, or the name of a town or code of a country.
 
-    Attributes:
-        value: A type letter or the name of a town.
-        confidence: From 0 to 1.
-        rule: The rule's name, as the documentation lists it.
+    `confidence` is from 0 to 1; the documentation lists the rules by name.
     """
 
     value: str
@@ -28,24 +28,20 @@ class Guess:
     rule: str
 
 
-_TITLE_WORDS: tuple[tuple[str, str, float], ...] = (
-    ("L", r"librar(?:y|ies)|reading room", 0.95),
-    ("M", r"museums?", 0.95),
-    ("A", r"archives?|record office|records (?:office|centre|service)", 0.95),
-    ("G", r"(?:art |picture )?galler(?:y|ies)|arts? centre", 0.85),
-    ("B", r"botanic(?:al)? gardens?|zoo|arboretum", 0.9),
-    ("S", r"(?:historical|archaeological|antiquarian|history) (?:society|group)", 0.8),
-    ("H", r"cathedral|abbey|church|chapel|priory|minster", 0.7),
-    ("E", r"university|college|school|academy", 0.6),
-    ("N", r"trust|charity", 0.4),
-    ("F", r"castle|cemetery|fort|mill|lighthouse|monument", 0.5),
+_KNOWN: dict[str, Any] = json.loads(
+    (resources.files("knowtrail.ingest.data.heritage") / "addresses.json").read_bytes()
 )
-"""Type, what the title says, confidence. The first are told by the word itself, the
-last only by what an institution of such a name tends to be."""
+"""What titles and British addresses have.
+
+`titles` are types with what the title says and the confidence: the first are told by
+the word itself, the last only by what an institution of such a name tends to be. Of
+names of states, `states` are those that ISO 3166 does not give them, and `city_states`
+those that a town has too. `streets` end no town's name, `streets_or_towns` may.
+"""
 
 _TITLES = [
     (letter, re.compile(rf"\b(?:{words})\b", re.IGNORECASE), confidence)
-    for letter, words, confidence in _TITLE_WORDS
+    for letter, words, confidence in _KNOWN["titles"]
 ]
 _STRONG = frozenset("LMAGB")
 _SITE = (
@@ -57,45 +53,12 @@ _SITE = (
 HOME_COUNTRIES = ("england", "scotland", "wales", "northern ireland")
 """Parts of a state that are regions too."""
 
-COUNTRIES = {
-    **dict.fromkeys(HOME_COUNTRIES, "GB"),
-    "uk": "GB",
-    "united kingdom": "GB",
-    "great britain": "GB",
-    "ireland": "IE",
-    "republic of ireland": "IE",
-    "eire": "IE",
-    "isle of man": "IM",
-    "jersey": "JE",
-    "guernsey": "GG",
-}
-_STATES_TOO = (
-    "brunei", "cape verde", "holland", "ivory coast", "kosovo", "russia", "swaziland",
-    "the netherlands", "turkey", "usa",
-)  # fmt: skip
-"""Names of states that ISO 3166 does not give them."""
-_CITY_STATES = frozenset({
-    "djibouti", "gibraltar", "guatemala", "hong kong", "kuwait", "luxembourg", "macao",
-    "mexico", "monaco", "panama", "san marino", "singapore",
-})  # fmt: skip
-"""Countries that have a town of their name."""
+COUNTRIES: dict[str, str] = _KNOWN["countries"]
 _ISLES = frozenset({"british isles", "channel islands"})
 _KINGDOM = re.compile(r"(?<=\S)\s+(?:u\.?k\.?|united kingdom)$", re.IGNORECASE)
 _POSTCODE = re.compile(r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE | re.ASCII)
 _ISLANDS = {"IM": "IM", "JE": "JE", "GY": "GG"}
-_COUNTY_NAMES = (
-    "avon|anglesey|angus|argyll|argyll and bute|borders|central|cleveland|clwyd|"
-    "conwy|cornwall|cumbria|devon|dorset|dumfries & galloway|dumfries and galloway|"
-    "durham|dyfed|east lothian|east sussex|essex|fife|grampian|greater london|"
-    "greater manchester|gwent|gwynedd|hants|herts|highland|humberside|caithness|"
-    "kent|lancs|lothian|merseyside|mid glamorgan|"
-    "middlesex|midlothian|moray|norfolk|northumberland|notts|orkney|powys|rhondda "
-    "cynon taf|rutland|scottish borders|shetland|somerset|south glamorgan|"
-    "strathclyde|suffolk|surrey|sussex|sutherland|tayside|torfaen|tyne & wear|"
-    "tyne and wear|vale of glamorgan|west glamorgan|west lothian|west midlands|"
-    "west sussex|western isles|wilts"
-)
-_COUNTIES = frozenset(_COUNTY_NAMES.split("|"))
+_COUNTIES = frozenset(_KNOWN["counties"])
 _COUNTY_TOWNS = {"durham": "Durham", "conwy": "Conwy"}
 """Counties that have a town of their name."""
 _COUNTY = re.compile(
@@ -103,18 +66,13 @@ _COUNTY = re.compile(
     re.IGNORECASE,
 )
 _SHIRE = re.compile(r"(?:(?:north|south|east|west) )?\S+shire")
-_STREET = (
-    "street|road|rd|lane|avenue|ave|square|way|place|drive|close|terrace|crescent|"
-    "gardens|court|row|parade|walk|mews|yard|quay|wharf|house|building|buildings|"
-    "centre|center|hall|school|college|university|library|museum|gallery|office|"
-    "offices|estate|station|precinct|floor|campus|site|institute|dock|circus|"
-    "embankment|department|hospital|barracks"
-)
-_OPEN = "park|hill|green|castle|bridge|church|gate|cross|mill"
 _NO_TOWN = re.compile(
-    rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?<!le[ -])(?:{_STREET})\W*$", re.IGNORECASE
+    rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?<!le[ -])(?:{'|'.join(_KNOWN['streets'])})\W*$",
+    re.IGNORECASE,
 )
-_MAYBE_TOWN = re.compile(rf"\b(?:{_OPEN})\W*$", re.IGNORECASE)
+_MAYBE_TOWN = re.compile(
+    rf"\b(?:{'|'.join(_KNOWN['streets_or_towns'])})\W*$", re.IGNORECASE
+)
 _BOX = re.compile(r"(?:p\.?\s?o\.?\s?)?box\b.*", re.IGNORECASE)
 _SMALL = re.compile(r"(?<=[ -])(?:Upon|On|Of|The|Le|In|Under|By|And|Next)(?=[ -])")
 _LONGEST_TOWN = 4
@@ -130,7 +88,6 @@ class Towns:
     """
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._names: dict[str, str] = {}
         self._districts: dict[str, Counter[str]] = {}
 
@@ -239,11 +196,9 @@ def _parts(address: str) -> tuple[list[str], str | None]:
 
 
 def _taken_county(parts: list[str]) -> str | None:
-    """Take the county off the end of the parts of an address, and return it.
-
-    What may be a town and a county is a town where another county follows, or where
-    no town comes before.
-    """
+    """Take the county off the end of the parts of an address, and return it."""
+    # What may be a town and a county is a town where another county follows, or where
+    # no town comes before.
     if len(parts) > 1 and _is_county(parts[-1]):
         if _is_county_town(parts[-1]) and not (
             _is_town(parts[-2]) or _is_county_town(parts[-2])
@@ -277,39 +232,33 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
 
 
 def _is_country(part: str) -> bool:
-    """Return whether a part is the name of a country."""
     name = part.casefold().replace(".", "")
     return name in COUNTRIES or name in _states() or name in _ISLES
 
 
 @lru_cache(maxsize=1)
 def _states() -> frozenset[str]:
-    """Return names of the countries of ISO 3166-1 that are no towns, in small letters.
-
-    Those of `COUNTRIES` are told apart before.
-    """
+    """Return names of countries of ISO 3166-1 that are no towns, in small letters."""
+    # Those of `COUNTRIES` are told apart before.
     import pycountry
 
-    names = set(_STATES_TOO)
+    names = set(_KNOWN["states"])
     for country in pycountry.countries:
         for kind in ("name", "common_name", "official_name"):
             name = getattr(country, kind, "").casefold()
             names |= {name, name.partition(",")[0]}
-    return frozenset(names - _CITY_STATES - COUNTRIES.keys() - {""})
+    return frozenset(names - set(_KNOWN["city_states"]) - COUNTRIES.keys() - {""})
 
 
 def _is_county_town(part: str) -> bool:
-    """Return whether a part is the name of a county and of a town."""
     return part.casefold() in _COUNTY_TOWNS
 
 
 def _is_county(part: str) -> bool:
-    """Return whether a part is the name of a county or of what is like one."""
     return part.casefold() in _COUNTIES or _COUNTY.fullmatch(part) is not None
 
 
 def _is_town(part: str) -> bool:
-    """Return whether a part looks like the name of a town."""
     return (
         part[:1].isupper()
         and _SHORTEST_NAME <= len(part) <= _LONGEST_NAME
@@ -328,7 +277,6 @@ def _named(part: str) -> str:
 
 
 def _without_county(part: str) -> str:
-    """Return a part without the county that ends it."""
     words = part.split()
     for size in (3, 2, 1):
         end = " ".join(words[-size:]).casefold()

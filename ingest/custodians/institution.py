@@ -58,31 +58,18 @@ class Custodian:
 
     Attributes:
         key: What identifies it in its corpus: GHCID, ISIL, id, or name and address.
-        name: Its name.
         source: The file that it comes from.
         uri: Its own IRI, where the file has one.
         type: Letter of its type; `U` where nothing tells it.
-        class_name: The class that it is an instance of.
-        city: Name of the town.
-        region: Name of the province, state or region.
         country: ISO 3166-1 code.
         subregion: ISO 3166-2 code, from the GHCID.
-        isil: A well-formed ISIL.
-        ghcid: A well-formed GHCID.
         founded: Year, month or day of its founding, as ISO 8601.
-        founded_year: The year of that.
         budget: Euros a year.
-        url: Its website.
-        description: What the file says of it.
-        address: Address in one line.
-        postcode: Postal code.
         location: Longitude and latitude in degrees of WGS 84.
         governing_body: Kind of body that runs it.
-        language: Language of the description.
         type_confidence: 1 where the file states the type, less where it was guessed.
         type_rule: How the type was guessed; None where it was stated.
-        city_confidence: The same for the city; None without one.
-        city_rule: How the city was guessed; None where it was stated.
+        city_confidence: The same for the city, and `city_rule`; None without one.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""Putting the institutions of a file into the graph.
+"""Putting the institutions of a file into the graph, and finding them by their place.
 
 Rows are read in batches; what is stored already as it is, told by a hash, is not
 written again, so that the same file twice changes nothing.
@@ -7,7 +7,7 @@ written again, so that the same file twice changes nothing.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
@@ -16,6 +16,7 @@ from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.corpus import open_corpus
+from knowtrail.ingest.custodians.columns import AXES
 from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 from knowtrail.ingest.custodians.institution import class_uri, document_of
 from knowtrail.ingest.keys import Seen
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Item
     from knowtrail.ingest.report import IngestReport
 
+
 _BATCH = 1000
 
 
@@ -45,14 +47,10 @@ class CustodianReport:
     """Counts of one run; institutions unless said otherwise.
 
     Attributes:
-        corpus: Name of the corpus.
-        source: Name of the file.
-        added: New ones.
         updated: Those whose row had changed.
         skipped: Those stored as they are.
         deleted: Those gone from the file (`--cleanup full`).
         repeated: Rows of an institution that an earlier row was of.
-        failed: Rows that could not be used.
         failures: The first of these, as "place: reason".
         findings: Values refused, guesses made, what stayed unknown.
         documents: What became of their documents; None if none were asked for.
@@ -79,12 +77,9 @@ class CustodianReport:
     def as_dict(self) -> dict[str, Any]:
         """Return the report as plain data, for `--json`."""
         found = self.findings
-        counts = ("added", "updated", "skipped", "deleted", "repeated", "failed")
-        return {
-            "corpus": self.corpus,
-            "source": self.source,
-            **{name: getattr(self, name) for name in counts},
-            "failures": self.failures,
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        del told["findings"]
+        return told | {
             "malformed": dict(sorted(found.malformed.items())),
             "examples": found.examples,
             "guessed": [
@@ -92,10 +87,7 @@ class CustodianReport:
                 for (name, rule), count in sorted(found.guessed.items())
             ],
             "unknown": dict(sorted(found.unknown.items())),
-            "linked": self.linked,
-            "stale": self.stale,
             "documents": self.documents.as_dict() if self.documents else None,
-            "seconds": self.seconds,
         }
 
 
@@ -126,12 +118,10 @@ def ingest_custodians(
             malformed identifier and may be theirs; `none` keeps changed ones as stored.
         progress: Told of each stage.
 
-    Returns:
-        What was done; rows that cannot be used do not stop the rest.
-
     Raises:
         InputError: For a name that cannot be used, a corpus that is being written, or
-            `full` without an embedder where there are documents.
+            `full` without an embedder where there are documents; a row that cannot be
+            used does not stop the rest.
         CorpusDriftError: If the database was made with another embedder.
         DatabaseError: If the database fails; a batch is stored whole or not at all.
     """
@@ -152,66 +142,51 @@ def ingest_custodians(
     return run.report
 
 
+@dataclass(eq=False)
 class CustodianSource:
     """The institutions of a table, as documents whose ids are those of their nodes.
 
     Attributes:
-        name: Name of the file.
-        size: How many rows there are.
+        failures: Whether rows that cannot be used are items as well.
         position: How many institutions were read.
         findings: Values refused, guesses made, what stayed unknown in the last reading.
         repeated: Rows in it that were of an institution that an earlier row was of.
     """
 
-    def __init__(
-        self,
-        file: CustodianFile,
-        *,
-        corpus: str,
-        country: str | None = None,
-        guess: bool = True,
-        failures: bool = False,
-    ) -> None:
-        """Say where the institutions come from.
+    file: CustodianFile
+    _: KW_ONLY
+    corpus: str
+    country: str | None = None
+    guess: bool = True
+    failures: bool = False
+    position: int = field(default=0, init=False)
+    findings: Findings = field(default_factory=Findings, init=False)
+    repeated: int = field(default=0, init=False)
 
-        Args:
-            file: The table.
-            corpus: Name of the corpus, for their ids.
-            country: ISO 3166-1 code of rows that neither state nor imply one.
-            guess: Whether type and city are guessed from title and address.
-            failures: Whether rows that cannot be used are items as well.
-        """
-        self.name = file.name
-        self.size = file.rows_total
-        self.position = 0
-        self.findings = Findings()
-        self.repeated = 0
-        self._file = file
-        self._corpus = corpus
-        self._country = country
-        self._guess = guess
-        self._failures = failures
+    def __post_init__(self) -> None:
+        self.name = self.file.name
+        self.size = self.file.rows_total
 
     def custodians(self, seen: Seen) -> Iterator[Custodian | Failure]:
         """Yield each institution once, and the rows that are none."""
         self.position, self.findings, self.repeated = 0, Findings(), 0
-        for place, row in self._file.rows():
+        for place, row in self.file.rows():
             try:
                 custodian = custodian_of(
                     row,
                     place=place,
                     source=self.name,
-                    towns=self._file.towns,
-                    country=self._country,
-                    guess=self._guess,
+                    towns=self.file.towns,
+                    country=self.country,
+                    guess=self.guess,
                     findings=self.findings,
-                    misplaced=self._file.misplaced,
+                    misplaced=self.file.misplaced,
                 )
             except InputError as error:
                 yield Failure(title=place, message=str(error))
                 continue
             self.position += 1
-            if seen.add(custodian.id(self._corpus)):
+            if seen.add(custodian.id(self.corpus)):
                 yield custodian
             else:
                 self.repeated += 1
@@ -221,29 +196,24 @@ class CustodianSource:
         with Seen() as seen:
             for one in self.custodians(seen):
                 if not isinstance(one, Failure):
-                    yield document_of(one, self._corpus)
-                elif self._failures:
+                    yield document_of(one, self.corpus)
+                elif self.failures:
                     yield one
 
 
+@dataclass
 class _Run:
     """One ingest under way."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        source: CustodianSource,
-        corpus: str,
-        progress: Progress,
-    ) -> None:
-        self._connection = connection
-        self._source = source
-        self._corpus = corpus
-        self._progress = progress
-        self.report = CustodianReport(corpus=corpus, source=source.name)
+    _connection: Connection
+    _source: CustodianSource
+    _corpus: str
+    _progress: Progress
+
+    def __post_init__(self) -> None:
+        self.report = CustodianReport(corpus=self._corpus, source=self._source.name)
 
     def store(self, seen: Seen, *, replace: bool) -> None:
-        """Write what is new or has changed."""
         batch: list[dict[str, Any]] = []
         for custodian in self._source.custodians(seen):
             if isinstance(custodian, Failure):
@@ -263,7 +233,6 @@ class _Run:
         self.report.repeated = self._source.repeated
 
     def _write(self, batch: Sequence[dict[str, Any]], *, replace: bool) -> None:
-        """Write the institutions of a batch that are not stored as they are."""
         ids = [row["id"] for row in batch]
         stored = {
             row["id"]: row["hash"]
@@ -309,15 +278,13 @@ class _Run:
                 language_model=settings.language_model,
             )
         elif options is None and cleanup == "full":
-            msg = (
+            raise InputError(
                 f"Corpus {self._corpus!r} has documents; those of institutions that "
                 "are gone would stay: leave --no-documents out."
             )
-            raise InputError(msg)
         return options is None
 
     def remove_unseen(self, seen: Seen) -> bool:
-        """Delete institutions of the corpus that the file has no more."""
         unclear = self.report.failed + self.report.findings.unidentified
         kept = 0
         for page in self._pages():
@@ -336,7 +303,6 @@ class _Run:
         return not unclear
 
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
-        """Yield the stored institutions of the corpus, some at a time."""
         after = ""
         while page := self._connection.read(
             "custodians/page", corpus=self._corpus, after=after, limit=_BATCH
@@ -347,7 +313,6 @@ class _Run:
     def documents(
         self, embedder: Embedder, settings: Settings, cleanup: Cleanup
     ) -> None:
-        """Make a document of each institution and link its chunks to it."""
         self.report.documents = ingest_corpus(
             self._connection,
             [self._source],
@@ -374,9 +339,81 @@ class _Run:
 
 
 def _options(connection: Connection, corpus: str) -> IngestOptions | None:
-    """Return how a new corpus of institutions is built; a stored one stays as it is.
-
-    Key phrases of such short and similar texts say nothing, and cost most of the time.
-    """
+    """Return how a new corpus of institutions is built; a stored one stays as it is."""
+    # Key phrases of such short and similar texts say nothing, and cost most of the
+    # time.
     stored = connection.read("ingest/corpus_read", name=corpus)
     return None if stored else IngestOptions(themes="none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """An institution near a point: key of its node, own IRI, letter of its type.
+
+    `km` is how far away it is, on the sphere of WGS 84.
+    """
+
+    id: str
+    uri: str | None
+    name: str
+    city: str | None
+    type: str
+    km: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unplaced:
+    """How many institutions there are in all, and cannot be found by their place."""
+
+    institutions: int
+    without_town: int
+    without_location: int
+
+
+def custodians_near(
+    connection: Connection,
+    *,
+    latitude: float,
+    longitude: float,
+    km: float,
+    corpus: str | None = None,
+    types: Sequence[str] | None = None,
+    limit: int = 100,
+) -> list[Near]:
+    """Return the institutions within some kilometres of a point, the nearest first.
+
+    The point is in degrees of WGS 84; `types` are letters, None for all.
+
+    Raises:
+        InputError: If there is no such point, distance or limit.
+    """
+    AXES["latitude"](str(latitude))
+    AXES["longitude"](str(longitude))
+    if not 0 <= km <= 40_000 or limit < 1:
+        msg = f"{km} km and at most {limit}: give 0 to 40000 km, and 1 or more."
+        raise InputError(msg)
+    rows = connection.read(
+        "custodians/near",
+        latitude=latitude,
+        longitude=longitude,
+        km=km,
+        corpus=corpus,
+        types=None if types is None else list(types),
+        limit=limit,
+    )
+    return [Near(**row) for row in rows]
+
+
+def custodians_unplaced(
+    connection: Connection,
+    *,
+    corpus: str | None = None,
+    types: Sequence[str] | None = None,
+) -> Unplaced:
+    """Return how many institutions have no town or no coordinates."""
+    (row,) = connection.read(
+        "custodians/unplaced",
+        corpus=corpus,
+        types=None if types is None else list(types),
+    )
+    return Unplaced(**row)

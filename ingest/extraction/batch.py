@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError, ModelError
-from knowtrail.ingest.extraction.prompts import prompt_hash
 from knowtrail.ingest.extraction.stored_knowledge import (
     ExtractionSource,
     extraction_id,
@@ -21,12 +20,12 @@ from knowtrail.ingest.extraction.stored_knowledge import (
     supports,
 )
 from knowtrail.ingest.extraction.text_extraction import extract_text
-from knowtrail.ingest.extraction.variants import variant_of
+from knowtrail.ingest.extraction.variants import prompt_hash, variant_of
 from knowtrail.ingest.extraction.web import results_text
 from knowtrail.ingest.keys import camel_case, content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -45,11 +44,7 @@ def stored_sources(
     unit: Unit = "document",
     only: Sequence[str] = (),
 ) -> list[ExtractionSource]:
-    """Return the documents or chunks of a corpus, without their texts.
-
-    Raises:
-        InputError: If one of them is not in the corpus; suggests a near title.
-    """
+    """Return the documents or chunks of a corpus, without their texts."""
     wanted = list(only) or None
     rows = connection.read(f"extraction/{unit}s", corpus=corpus, only=wanted)
     check_named(connection, corpus, rows, only)
@@ -70,27 +65,18 @@ def check_named(
     rows: Iterable[Mapping[str, Any]],
     names: Sequence[str],
 ) -> None:
-    """Refuse names that are those of no document.
-
-    Raises:
-        InputError: If one of them is not in the corpus; suggests a near title.
-    """
+    """Refuse names that are those of no document, suggesting a near title."""
     known = {
         name for row in rows for name in (row["id"], row["title"], row["document"])
     }
     known |= {alias for row in rows for alias in row["aliases"] or ()}
     for name in names:
         if name not in known:
-            raise InputError(_unknown(connection, corpus, name))
-
-
-def _unknown(connection: Connection, corpus: str, name: str) -> str:
-    """Say that there is no such document, and which is near."""
-    rows = connection.read("extraction/documents", corpus=corpus, only=None)
-    titles = [row["title"] for row in rows]
-    near = difflib.get_close_matches(name, titles, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "give a title or an id."
-    return f"No document {name!r} in corpus {corpus!r}: {hint}"
+            rows = connection.read("extraction/documents", corpus=corpus, only=None)
+            titles = [row["title"] for row in rows]
+            near = difflib.get_close_matches(name, titles, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "give a title or an id."
+            raise InputError(f"No document {name!r} in corpus {corpus!r}: {hint}")
 
 
 def search_source(
@@ -108,7 +94,6 @@ def search_source(
 
 
 def _with_text(connection: Connection, source: ExtractionSource) -> ExtractionSource:
-    """Return a source with its text, read from the graph where it is not known."""
     if source.text is not None:
         return source
     (row,) = connection.read("extraction/texts", ids=[source.id])
@@ -124,7 +109,6 @@ class ExtractionOptions:
     """How to extract.
 
     Attributes:
-        variant: How the answers are written, see `VARIANTS`.
         question: What the knowledge is wanted for; None for no question.
         concurrency: Texts that the model reads at once, 1 to 32.
         seconds: Time limit of each answer.
@@ -140,11 +124,6 @@ class ExtractionOptions:
     retry_failed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be done.
-
-        Raises:
-            InputError: Naming the option and its range.
-        """
         variant_of(self.variant)
         for name, least, most in (
             ("concurrency", 1, MOST_AT_ONCE),
@@ -156,8 +135,7 @@ class ExtractionOptions:
                 msg = f"{name} is {value!r}: give a number from {least} to {most}."
                 raise InputError(msg)
         if self.question is not None and not self.question.strip():
-            msg = "The question is empty: ask something, or leave it out."
-            raise InputError(msg)
+            raise InputError("The question is empty: ask something, or leave it out.")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -165,28 +143,16 @@ class ExtractionReport:
     """What a run did.
 
     Attributes:
-        variant: Name of the variant.
-        model: Name of the model.
-        sources: Texts that were asked for.
-        skipped: Those that were done before.
-        failed_before: Those of them that failed then.
+        failed_before: Sources that were done before, and failed then.
         ok: Answers that were valid as they came.
-        repaired: Answers that were put right.
         partial: Long texts of which some passages failed.
-        failed: Answers that could not be used.
-        kept: Of those two, how many left an earlier extraction that had read more in
-            its place.
+        kept: Of the partial and the failed, how many left an earlier extraction that
+            had read more in its place.
         failures: Title and reason of some that failed, in part too.
         not_understood: Pieces of answers that were left out.
-        source_characters: Length of all texts that were given.
-        read_characters: How much of them could be used.
-        passages: In how many pieces they were shown.
         answer_tokens: Tokens that each answer might have; None where none was asked
             for.
-        facts: Facts stored.
         supported: Those with a sentence that supports them.
-        prompt_tokens: Tokens of all prompts, as the model counted.
-        completion_tokens: Tokens of all answers.
         seconds: Time of the model, all answers together.
     """
 
@@ -270,26 +236,36 @@ def extract_sources(
     )
     asked = {"corpus": corpus, "variant": options.variant, "model": model.name}
     rows = connection.read("extraction/done", **asked)
-    left = _left(rows, sources, corpus=corpus, model=model, options=options)
     before = {row["id"]: row["read"] for row in rows}
+    done = _done(rows, model, options)
+    keys = {source.id: extraction_id(source=source.id, **asked) for source in sources}
+    left = [s for s in sources if done.get(keys[s.id]) != s.content_hash]
     report.skipped = len(sources) - len(left)
-    keys = [{_key(s, corpus, model, options) for s in some} for some in (sources, left)]
-    report.failed_before = sum(not before[key] for key in keys[0] - keys[1])
+    skipped = set(keys.values()) - {keys[source.id] for source in left}
+    report.failed_before = sum(not before[key] for key in skipped)
     if not left:
         return report
     progress(f"extract {options.variant}", 0, len(left))
-    done = _extracted(connection, left, model, options)
+    answers = _answers(
+        left,
+        lambda source: _extract(_with_text(connection, source), model, options),
+        options.concurrency,
+    )
     with _told_how_to_go_on(report):
-        for number, (source, extracted) in enumerate(done, start=1):
-            facts = _stored(
-                connection,
-                source,
+        for number, (source, extracted) in enumerate(answers, start=1):
+            knowledge = knowledge_of(
                 extracted,
                 corpus=corpus,
-                embedder=embedder,
+                source=source.id,
+                content_hash=source.content_hash,
                 question=options.question,
-                before=before,
             )
+            facts = None
+            had_read = before.get(knowledge.id, 0)
+            if not extracted.error or extracted.read_characters >= had_read:
+                supported = supports(connection, embedder, knowledge, source.document)
+                store(connection, knowledge, source, corpus=corpus, supported=supported)
+                facts = len(knowledge.facts), len({row["fact"] for row in supported})
             report.take(source, extracted, facts)
             progress(f"extract {options.variant}", number, len(left))
     return report
@@ -309,45 +285,12 @@ def _told_how_to_go_on(report: ExtractionReport) -> Iterator[None]:
         raise ModelError(msg) from error
 
 
-def _stored(
-    connection: Connection,
-    source: ExtractionSource,
-    extracted: Extracted,
-    *,
-    corpus: str,
-    embedder: Embedder,
-    question: str | None,
-    before: Mapping[str, int],
-) -> tuple[int, int] | None:
-    """Store an extraction; return how many facts it has, and how many supported.
-
-    One with an error is not stored in the place of one that had read more.
-    """
-    knowledge = knowledge_of(
-        extracted,
-        corpus=corpus,
-        source=source.id,
-        content_hash=source.content_hash,
-        question=question,
-    )
-    if extracted.error and extracted.read_characters < before.get(knowledge.id, 0):
-        return None
-    supported = supports(connection, embedder, knowledge, source.document)
-    store(connection, knowledge, source, corpus=corpus, supported=supported)
-    return len(knowledge.facts), len({row["fact"] for row in supported})
-
-
-def _left(
-    rows: Sequence[Mapping[str, Any]],
-    sources: Sequence[ExtractionSource],
-    *,
-    corpus: str,
-    model: LanguageModel,
-    options: ExtractionOptions,
-) -> list[ExtractionSource]:
-    """Return the sources that are not done yet."""
+def _done(
+    rows: Sequence[Mapping[str, Any]], model: LanguageModel, options: ExtractionOptions
+) -> dict[str, str]:
+    """Return the content of each extraction that needs not be made again, by its id."""
     asked = prompt_hash(variant_of(options.variant), options.question)
-    done = {
+    return {
         row["id"]: row["contentHash"]
         for row in rows
         if row["promptHash"] == asked
@@ -357,39 +300,20 @@ def _left(
         )
     }
 
-    return [
-        source
-        for source in sources
-        if done.get(_key(source, corpus, model, options)) != source.content_hash
-    ]
 
-
-def _key(
-    source: ExtractionSource,
-    corpus: str,
-    model: LanguageModel,
-    options: ExtractionOptions,
-) -> str:
-    """Return the id of the extraction of a source."""
-    return extraction_id(corpus, source.id, variant=options.variant, model=model.name)
-
-
-def _extracted(
-    connection: Connection,
+def _answers(
     sources: Sequence[ExtractionSource],
-    model: LanguageModel,
-    options: ExtractionOptions,
+    extract: Callable[[ExtractionSource], Extracted],
+    concurrency: int,
 ) -> Iterator[tuple[ExtractionSource, Extracted]]:
-    """Yield sources with what the model made of them, as they are done.
-
-    The threads that wait for the model are daemons: one who stops the program does not
-    wait for answers that nobody reads.
-    """
+    """Yield sources with what the model made of them, as they are done."""
+    # The threads that wait for the model are daemons: one who stops the program does
+    # not wait for answers that nobody reads.
     waiting: queue.SimpleQueue[ExtractionSource] = queue.SimpleQueue()
     for source in sources:
         waiting.put(source)
     results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException]
-    results = queue.Queue(maxsize=2 * options.concurrency)
+    results = queue.Queue(maxsize=2 * concurrency)
     stopped = threading.Event()
 
     def work() -> None:
@@ -399,12 +323,12 @@ def _extracted(
             except queue.Empty:
                 return
             try:
-                results.put((source, _extract(connection, source, model, options)))
+                results.put((source, extract(source)))
             except BaseException as error:
                 results.put(error)
                 return
 
-    for number in range(min(options.concurrency, len(sources))):
+    for number in range(min(concurrency, len(sources))):
         name = f"knowtrail-extract-{number}"
         threading.Thread(target=work, name=name, daemon=True).start()
     try:
@@ -412,7 +336,10 @@ def _extracted(
             item = results.get()
             if isinstance(item, BaseException):
                 stopped.set()
-                yield from _answers(results)
+                while not results.empty():
+                    late = results.get_nowait()
+                    if not isinstance(late, BaseException):
+                        yield late
                 raise item
             yield item
     finally:
@@ -421,26 +348,11 @@ def _extracted(
             results.get_nowait()
 
 
-def _answers(
-    results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException],
-) -> Iterator[tuple[ExtractionSource, Extracted]]:
-    """Yield what is finished already, without waiting."""
-    while not results.empty():
-        item = results.get_nowait()
-        if not isinstance(item, BaseException):
-            yield item
-
-
 def _extract(
-    connection: Connection,
-    source: ExtractionSource,
-    model: LanguageModel,
-    options: ExtractionOptions,
+    source: ExtractionSource, model: LanguageModel, options: ExtractionOptions
 ) -> Extracted:
-    """Let the model read one source."""
-    known = _with_text(connection, source)
     extracted = extract_text(
-        known.text or "",
+        source.text or "",
         variant=options.variant,
         model=model,
         question=options.question,

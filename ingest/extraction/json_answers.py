@@ -11,6 +11,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.numbers import read_confidence
 from knowtrail.ingest.extraction.skn.notation import Repair
+from knowtrail.ingest.extraction.variants import CATEGORIES, MOST_ITEMS, json_schema
 
 if TYPE_CHECKING:
     from knowtrail.ingest.extraction.variants import Variant
@@ -22,11 +23,7 @@ _COMMA = re.compile(r",\s*$")
 
 
 def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
-    """Return the JSON value in an answer, and what was put right.
-
-    Raises:
-        InputError: If there is none; with line and column.
-    """
+    """Return the JSON value in an answer, and what was put right."""
     stripped = answer.strip()
     try:
         return _parsed(stripped), ()
@@ -50,21 +47,17 @@ def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
             return value, (Repair(line=line, code="text_around", message=said),)
     value = _closed(text)
     if value is None:
-        msg = f"The answer is not JSON: {problem}."
-        raise InputError(msg) from problem
+        raise InputError(f"The answer is not JSON: {problem}.") from problem
     said = "the end of the JSON object was missing: closed after its last whole part"
     last = stripped.count("\n") + 1
     return value, (Repair(line=last, code="cut", message=said),)
 
 
 def _refuse(name: str) -> NoReturn:
-    """Refuse a number that JSON lacks."""
-    msg = f"{name} is no number of JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _finite(text: str) -> float:
-    """Return a number, refused where it is too large for one."""
     number = float(text)
     return number if math.isfinite(number) else _refuse(text[:40])
 
@@ -74,12 +67,10 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except RecursionError as error:
-        msg = "it is nested too deeply"
-        raise ValueError(msg) from error
+        raise ValueError("it is nested too deeply") from error
 
 
 def _closed(text: str) -> dict[str, Any] | None:
-    """Return the longest beginning of an object that can be closed, None if none."""
     for end, closers in reversed(_ends(text)[-_TRIES:]):
         try:
             value = _parsed(_COMMA.sub("", text[:end]) + closers)
@@ -111,48 +102,8 @@ def _ends(text: str) -> list[tuple[int, str]]:
     return ends
 
 
-CATEGORIES = ("fact", "statistic", "opinion", "prediction")
-MOST_ITEMS = 40
 DEEPEST = 20
 _ARRAYS = ("entities", "relationships", "claims")
-
-
-def json_schema(variant: Variant, *, checked: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a variant."""
-    text = {"type": "string", "minLength": 1}
-    scalar = {"type": ["string", "number", "boolean", "null"]}
-    claim = {"statement": text, "category": {"enum": list(CATEGORIES)}}
-    if variant.confidences:
-        number: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
-        claim["confidence"] = (
-            {"anyOf": [number, {"type": "null"}]} if checked else number
-        )
-    items = {
-        "entities": _object({
-            "name": text,
-            "type": {"type": "string"},
-            "attributes": {
-                "type": "object",
-                "additionalProperties": scalar if checked else {"type": "string"},
-            },
-        }),
-        "relationships": _object({"source": text, "relation": text, "target": text}),
-        "claims": _object(claim),
-    }
-    return _object({
-        name: {"type": "array", "items": item, "maxItems": MOST_ITEMS}
-        for name, item in items.items()
-    })
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def json_problem(value: object, variant: Variant, *, checked: bool = False) -> str:
@@ -160,7 +111,6 @@ def json_problem(value: object, variant: Variant, *, checked: bool = False) -> s
     from jsonschema import Draft202012Validator
 
     schema = json_schema(variant, checked=checked)
-    schema.pop("maxItems", None)
     errors = Draft202012Validator(schema).iter_errors(value)
     error = min(
         errors, key=lambda e: (len(e.absolute_path), str(e.json_path)), default=None
@@ -171,15 +121,10 @@ def json_problem(value: object, variant: Variant, *, checked: bool = False) -> s
 def read_json(
     answer: str, variant: Variant
 ) -> tuple[dict[str, Any], tuple[Repair, ...]]:
-    """Read an answer, putting right what can be.
-
-    Raises:
-        InputError: If nothing in it can be used; says where it went wrong.
-    """
+    """Read an answer, putting right what can be."""
     value, repairs = loaded(answer)
     if _depth(value) > DEEPEST:
-        msg = f"The answer is nested more than {DEEPEST} levels deep."
-        raise InputError(msg)
+        raise InputError(f"The answer is nested more than {DEEPEST} levels deep.")
     value = json.loads(whole_characters(json.dumps(value, ensure_ascii=False)))
     problem = json_problem(value, variant) or _template(value)
     if problem:
@@ -225,11 +170,9 @@ class _Mender:
         self.repairs: list[Repair] = []
 
     def _tell(self, code: str, message: str) -> None:
-        """Keep what was put right."""
         self.repairs.append(Repair(line=0, code=code, message=message))
 
     def whole(self, value: object) -> dict[str, Any]:
-        """Return the three arrays of an answer."""
         if not isinstance(value, dict):
             msg = f"The answer is {type(value).__name__}, not a JSON object."
             raise InputError(msg)
@@ -271,7 +214,6 @@ class _Mender:
         return text if any(char.isalnum() for char in text) else ""
 
     def _entities(self, item: object, place: str) -> dict[str, Any] | None:
-        """Return an entity that fits, None where it has no name."""
         fields = self._fields(item, place, "name", {"name", "type", "attributes"})
         name = self._text(fields.get("name"))
         if not name:
@@ -289,7 +231,6 @@ class _Mender:
         }
 
     def _relationships(self, item: object, place: str) -> dict[str, Any] | None:
-        """Return a relationship that fits, None where a part is missing."""
         names = ("source", "relation", "target")
         fields = self._fields(item, place, "relation", set(names))
         texts = {name: self._text(fields.get(name)) for name in names}
@@ -299,7 +240,6 @@ class _Mender:
         return texts
 
     def _claims(self, item: object, place: str) -> dict[str, Any] | None:
-        """Return a claim that fits, None where it states nothing."""
         wanted = {"statement", "category"}
         wanted |= {"confidence"} if self._variant.confidences else set()
         fields = self._fields(item, place, "statement", wanted)

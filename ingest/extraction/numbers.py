@@ -56,7 +56,6 @@ def read_confidence(value: object) -> tuple[float | None, str | None]:
 
 
 def _as_float(value: float) -> float:
-    """Return a number as a float, infinity for a whole number too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -81,7 +80,6 @@ def _meant(text: str) -> float:
 
 
 def _plain(text: str) -> float:
-    """Return a plain number, NaN where it is none."""
     return float(text) if _NUMBER.fullmatch(text) else math.nan
 
 

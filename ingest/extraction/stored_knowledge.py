@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.skn.notation import SknBlock
-from knowtrail.ingest.keys import content_key, normalise_name
+from knowtrail.ingest.keys import camel_case, content_key, normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,18 +27,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What one extraction says, ready to be stored.
-
-    Attributes:
-        id: Key of the extraction.
-        properties: Properties of its node.
-        facts: Rows of facts, in order.
-        gaps: Rows of gaps, in order.
-        concepts: Rows of concepts.
-        causes: Rows of links between concepts.
-        entities: Rows of entities.
-        relations: Rows of links between entities.
-    """
+    """What one extraction says: its key, its properties, and rows of the rest."""
 
     id: str
     properties: Row
@@ -75,27 +64,18 @@ def knowledge_of(
     elif extracted.value is not None:
         said = _of_json(extracted.value, corpus, key)
     properties = {
+        camel_case(one.name): getattr(extracted, one.name)
+        for one in fields(extracted)
+        if one.name != "value"
+    } | {
         "id": key,
         "corpus": corpus,
         "sourceId": source,
-        "variant": extracted.variant,
-        "model": extracted.model,
-        "promptHash": extracted.prompt_hash,
         "contentHash": content_hash,
         "question": question,
-        "status": extracted.status,
-        "error": extracted.error,
-        "attempts": extracted.attempts,
-        "answerTokens": extracted.answer_tokens,
-        "promptTokens": extracted.prompt_tokens,
-        "completionTokens": extracted.completion_tokens,
         "seconds": round(extracted.seconds, 3),
-        "sourceCharacters": extracted.source_characters,
-        "readCharacters": extracted.read_characters,
-        "passages": extracted.passages,
         "repairs": [str(repair) for repair in extracted.repairs],
         "notUnderstood": extracted.not_understood,
-        "raw": extracted.raw,
         "text": extracted.text,
         **about,
     }
@@ -116,7 +96,6 @@ def _storable(row: Row) -> Row:
 
 
 def _assessment(block: SknBlock) -> Row:
-    """Return source and risk as properties."""
     about: Row = {}
     if block.source is not None:
         about |= {
@@ -133,7 +112,6 @@ def _assessment(block: SknBlock) -> Row:
 
 
 def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ...]]:
-    """Return the rows of an SKN block."""
     names = [name for link in block.causal for name in (link.cause, link.effect)]
     concepts = _named("concept", corpus, names)
     causes: dict[tuple[str, str], Row] = {}
@@ -173,7 +151,6 @@ def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ..
 
 
 def _fact(key: str, corpus: str, index: int, text: str, **more: Any) -> Row:
-    """Return the row of a fact."""
     return _storable({
         "id": content_key("fact", key, index),
         "corpus": corpus,
@@ -199,7 +176,6 @@ def _named(kind: str, corpus: str, names: list[str]) -> dict[str, Row]:
 def _of_json(
     value: dict[str, Any], corpus: str, key: str
 ) -> dict[str, tuple[Row, ...]]:
-    """Return the rows of a JSON answer; claims are facts."""
     names = [entity["name"] for entity in value["entities"]]
     for relation in value["relationships"]:
         names += [relation["source"], relation["target"]]
@@ -248,11 +224,8 @@ class ExtractionSource:
 
     Attributes:
         id: Key of the document, chunk or search.
-        title: What people call it.
-        content_hash: Changes with its text.
         document: Id of the document whose sentences may support its facts; None for
             a search.
-        results: What a search found, empty for others.
         text: The text; None where it is still to be read from the graph.
     """
 
@@ -265,7 +238,6 @@ class ExtractionSource:
 
 
 def _search_result_rows(source: ExtractionSource, corpus: str) -> list[dict[str, Any]]:
-    """Return the nodes of what a search found."""
     return [
         {
             "id": content_key("result", source.id, rank),
@@ -319,7 +291,6 @@ def supports(
 
 
 def _unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return rows of length 1, in float64."""
     wide = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)
     unit: np.ndarray[Any, Any] = wide / np.where(lengths > 0, lengths, 1.0)

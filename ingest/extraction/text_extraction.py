@@ -15,16 +15,12 @@ import json
 import re
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import fitting, whole_characters
 from knowtrail.ingest.extraction.json_answers import read_json
-from knowtrail.ingest.extraction.prompts import (
-    extraction_prompt,
-    prompt_hash,
-    text_room,
-)
 from knowtrail.ingest.extraction.skn.notation import (
     LEVELS,
     SYMBOLS,
@@ -38,15 +34,20 @@ from knowtrail.ingest.extraction.skn.notation import (
     write,
 )
 from knowtrail.ingest.extraction.skn.repairs import parse_forgiving
-from knowtrail.ingest.extraction.variants import variant_of
+from knowtrail.ingest.extraction.variants import (
+    answer_schema,
+    extraction_prompt,
+    prompt_hash,
+    text_room,
+    variant_of,
+)
 from knowtrail.ingest.keys import normalise_name
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knowtrail.graph.models.language_models import LanguageModel, ModelReply
-    from knowtrail.ingest.extraction.prompts import ExtractionPrompt
     from knowtrail.ingest.extraction.skn.notation import Level
     from knowtrail.ingest.extraction.variants import Variant
 
@@ -56,25 +57,18 @@ class Extracted:
     """What a model made of a text.
 
     Attributes:
-        variant: Name of the variant.
-        model: Name of the model.
         status: `ok` (the answer was valid), `repaired`, `partial` (of a long text,
             what some passages say) or `failed`.
         raw: The last answer as it came, of each passage; empty where there was none.
         value: What it says, by grammar or schema; None where it failed.
-        repairs: What was put right.
         error: Why it, or a passage, failed; None where none did.
         prompt_tokens: Tokens of all prompts as the model counted them; None where it
             did not.
-        completion_tokens: Tokens of all answers.
         seconds: Time that the model took, all attempts together.
         prompt_hash: Key of the instructions, without the text.
         answer_tokens: Tokens that each answer might have; a short context has fewer
             than were asked for.
-        attempts: How often the model was asked.
-        source_characters: Length of the text that was given.
         read_characters: How much of it is in passages whose answers could be used.
-        passages: In how many pieces the model was shown it.
     """
 
     variant: str
@@ -146,7 +140,6 @@ def merged(parts: Sequence[Extracted]) -> Extracted:
 
 
 def _status(parts: Sequence[Extracted]) -> Any:
-    """Return the status of them all."""
     said = {part.status for part in parts}
     if "failed" in said:
         return "failed" if said == {"failed"} else "partial"
@@ -154,13 +147,11 @@ def _status(parts: Sequence[Extracted]) -> Any:
 
 
 def _sum(numbers: Iterable[int | None]) -> int | None:
-    """Return a sum of what is known, None where nothing is."""
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
 
 
 def _value(values: Sequence[Any]) -> SknBlock | dict[str, Any]:
-    """Return blocks as one block, or objects as one object."""
     if isinstance(values[0], SknBlock):
         return _block(values)
     claims: dict[str, dict[str, Any]] = {}
@@ -185,7 +176,6 @@ def _value(values: Sequence[Any]) -> SknBlock | dict[str, Any]:
 
 
 def _block(blocks: Sequence[SknBlock]) -> SknBlock:
-    """Return blocks as one, the most important facts first."""
     facts: dict[str, SknFact] = {}
     links: dict[tuple[str, str], SknLink] = {}
     for fact in (fact for block in blocks for fact in block.facts):
@@ -230,7 +220,6 @@ def _words(text: str) -> set[str]:
 
 
 def _source(sources: Sequence[SknSource]) -> SknSource | None:
-    """Return what the passages are, with the greatest caution."""
     if not sources:
         return None
     known = [s.reliability for s in sources if s.reliability is not None]
@@ -242,7 +231,6 @@ def _source(sources: Sequence[SknSource]) -> SknSource | None:
 
 
 def _risk(risks: Sequence[SknRisk]) -> SknRisk | None:
-    """Return the highest risks of the passages."""
     if not risks:
         return None
     return SknRisk(
@@ -258,7 +246,6 @@ def _level(levels: Sequence[Level | None], *, last: bool = False) -> Level | Non
 
 
 def _largest(first: float | None, second: float | None) -> float | None:
-    """Return the larger number of those that are known."""
     known = [number for number in (first, second) if number is not None]
     return max(known, default=None)
 
@@ -326,26 +313,18 @@ def extract_text(
     tokens: int = 4_096,
     temperature: float = 0.0,
 ) -> Extracted:
-    """Let a model write down what a text says.
+    """Let a model write down what a text says; never raises for a bad answer.
 
-    An answer that cannot be used is asked for once more with what is wrong with it;
-    if the second is no better the extraction has failed, and says why. A text that is
-    too long for the model's context is read in passages of whole sentences, and what
-    they say is merged, see `knowtrail.ingest.extraction.text_extraction`.
+    An answer that cannot be used is asked for once more with what is wrong with it; if
+    the second is no better the extraction has failed, and says why. A text that is too
+    long for the model's context is read in passages of whole sentences, and what they
+    say is merged, see `knowtrail.ingest.extraction.text_extraction`. No text can end
+    its marks in the prompt.
 
-    Args:
-        text: What is read: of any length, from anywhere. No text can end its marks in
-            the prompt, and whatever the model answers is valid or has failed.
-        variant: How the answer is written, see `VARIANTS`.
-        model: Who reads.
-        question: What the knowledge is wanted for; None for no question.
-        seconds: Time limit of each answer. A late answer is not asked for again.
-        tokens: Tokens that each answer may have, and half of the context at most, see
-            `answer_tokens`.
-        temperature: How far the first answer may stray, where the model can be told.
-
-    Returns:
-        What came of it; never raises for a bad answer.
+    `variant` is one of `VARIANTS`, `question` what the knowledge is wanted for. Each
+    answer has a limit of `seconds`, and a late one is not asked for again; it may have
+    so many `tokens`, and half of the context at most, see `answer_tokens`.
+    `temperature` is how far the first answer may stray, where the model can be told.
 
     Raises:
         InputError: If there is no such variant, or the question is too long.
@@ -367,29 +346,29 @@ def extract_text(
     if problem := unreadable(whole):
         return replace(result, error=problem)
     pieces = passages(whole, text_room(wanted, question, room))
-    limits = {"seconds": seconds, "temperature": temperature}
     parts = []
     for number, piece in enumerate(pieces, start=1):
         place = (number, len(pieces))
-        prompt = extraction_prompt(piece, variant=wanted, question=question, part=place)
-        part = _attempted(result, prompt, model=model, tokens=answer, **limits)
+        ask = partial(
+            _asked,
+            extraction_prompt(wanted, piece, question, place),
+            wanted,
+            model,
+            seconds=seconds,
+            tokens=answer,
+            temperature=temperature,
+        )
+        part = _attempted(result, ask)
         read = 0 if part.value is None else len(piece)
         parts.append(replace(part, read_characters=read))
     return merged(parts)
 
 
-def _attempted(
-    result: Extracted,
-    prompt: ExtractionPrompt,
-    *,
-    model: LanguageModel,
-    tokens: int,
-    **limits: float,
-) -> Extracted:
+def _attempted(result: Extracted, ask: Callable[[str | None], ModelReply]) -> Extracted:
     """Return the extraction after one answer, or two where the first is no good."""
     begin = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
-        reply = _asked(model, prompt, result.error, tokens=tokens, **limits)
+        reply = ask(result.error)
         result = _judged(result, reply, variant_of(result.variant))
         result = replace(result, attempts=attempt, seconds=time.monotonic() - begin)
         if result.value is not None or reply.late:
@@ -398,8 +377,9 @@ def _attempted(
 
 
 def _asked(
+    text: str,
+    variant: Variant,
     model: LanguageModel,
-    prompt: ExtractionPrompt,
     problem: str | None,
     *,
     seconds: float,
@@ -407,7 +387,6 @@ def _asked(
     temperature: float,
 ) -> ModelReply:
     """Ask, for the second time with what was wrong with the first answer."""
-    text = prompt.text
     if problem:
         text += (
             f"\nYour last answer could not be used. {problem[:300]} Answer again in "
@@ -415,7 +394,7 @@ def _asked(
         )
     return model.reply(
         text,
-        schema=prompt.schema,
+        schema=answer_schema(variant),
         seconds=seconds,
         tokens=tokens,
         seed=1 if problem else None,
@@ -424,7 +403,6 @@ def _asked(
 
 
 def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted:
-    """Return the extraction after one answer more."""
     result = replace(
         before,
         raw=reply.text,
@@ -452,7 +430,6 @@ def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted
 def _read(
     answer: str, variant: Variant
 ) -> tuple[SknBlock | dict[str, Any], tuple[Repair, ...]]:
-    """Read an answer, and say what was put right."""
     if variant.form == "json":
         return read_json(answer, variant)
     block, repairs = parse_forgiving(

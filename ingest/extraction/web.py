@@ -13,16 +13,24 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.errors import InputError, MissingExtraError, SourceError
+from knowtrail.graph.errors import (
+    InputError,
+    MissingExtraError,
+    SourceError,
+    StorageError,
+)
 from knowtrail.graph.extras import extra
+from knowtrail.graph.files import read_json, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
 TRIES = 3
 BASE_SECONDS = 2.0
+_LONGEST = {"title": 500, "url": 2000}
+"""Characters of a result that are kept."""
 
 RecordedResults = dict[str, "tuple[WebResult, ...]"]
 """Question -> what was found."""
@@ -55,8 +63,7 @@ def search_results(
         SourceError: If every try failed.
     """
     if not query.strip():
-        msg = f"The search is {query!r}: write what to look for."
-        raise InputError(msg)
+        raise InputError(f"The search is {query!r}: write what to look for.")
     if recorded is not None and query in recorded:
         return tuple(recorded[query])[:count]
     if recorded_only:
@@ -78,7 +85,6 @@ def search_results(
 
 
 def _live(query: str, count: int) -> tuple[WebResult, ...]:
-    """Ask a search engine."""
     with extra("search", "Web search"):
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException
@@ -90,8 +96,8 @@ def _live(query: str, count: int) -> tuple[WebResult, ...]:
         raise
     return tuple(
         WebResult(
-            title=str(row.get("title", ""))[:500],
-            url=str(row.get("href", ""))[:2000],
+            title=str(row.get("title", ""))[: _LONGEST["title"]],
+            url=str(row.get("href", ""))[: _LONGEST["url"]],
             content=str(row.get("body", "")),
         )
         for row in found[:count]
@@ -107,68 +113,66 @@ def results_text(results: Sequence[WebResult]) -> str:
 
 
 def read_recorded(path: Path) -> RecordedResults:
-    """Read a file of recorded results.
+    """Read a file of recorded results."""
+    found: RecordedResults = {}
+    for where, entry in recorded_entries(path):
+        question = entry.get("question")
+        if not isinstance(question, str) or not question.strip():
+            raise SourceError(f"{where} has no question.")
+        results = entry_results(entry, where)
+        if isinstance(results, str):
+            text = WebResult(title="", url="", content=results)
+            results = (text,) if results else ()
+        found[question] = results
+    return found
 
-    Raises:
-        SourceError: If it is not such a file; says where.
-    """
-    data = _loaded(path)
-    if isinstance(data, list):
-        pairs = [
-            (row.get("question"), row.get("results", row.get("raw_text")))
-            if isinstance(row, dict)
-            else (None, None)
-            for row in data
-        ]
-    else:
-        pairs = list(data.items())
-    return {
-        _question(question, path, number): _results(found, path, number)
-        for number, (question, found) in enumerate(pairs, start=1)
-    }
+
+def recorded_entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield where each entry of a file of recorded results stands, and what it says."""
+    listed = _loaded(path)
+    if isinstance(listed, dict):
+        listed = [{"question": q, "results": found} for q, found in listed.items()]
+    for number, entry in enumerate(listed):
+        where = f"{path}, entry {number} (counted from 0)"
+        if not isinstance(entry, dict):
+            raise SourceError(f"{where} is {str(entry)[:60]!r}: write an object.")
+        yield where, entry
 
 
 def _loaded(path: Path) -> list[Any] | dict[str, Any]:
-    """Return the list or object of a file of recorded results."""
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        msg = f"Cannot read the search results {path}: {error.strerror}."
-        raise SourceError(msg) from error
-    except (ValueError, RecursionError) as error:
-        msg = f"The search results {path} are not JSON: {error}."
-        raise SourceError(msg) from error
+    data = read_json(path)
     if isinstance(data, list | dict):
         return data
-    msg = f"{path} holds {str(data)[:40]!r}: write a list or object of search results."
+    msg = f"{path} holds {str(data)[:40]!r}: write a JSON list or object of results."
     raise SourceError(msg)
 
 
-def _question(question: object, path: Path, number: int) -> str:
-    """Return the question of a record."""
-    if isinstance(question, str) and question.strip():
-        return question
-    msg = f"Record {number} of {path} has no question."
-    raise SourceError(msg)
-
-
-def _results(found: object, path: Path, number: int) -> tuple[WebResult, ...]:
-    """Return the results of a record; a text is one result."""
+def entry_results(entry: Mapping[str, Any], where: str) -> tuple[WebResult, ...] | str:
+    """Return the results of an entry, or their text where it has only that."""
+    found = entry.get("results")
+    if found is None:
+        found = entry.get("raw_text")
     if isinstance(found, str):
-        found = [{"title": "", "url": "", "content": found}] if found else []
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        msg = f"Record {number} of {path} has no list of results."
+        return found
+    if not isinstance(found, list):
+        msg = f"{where}: results is {str(found)[:60]!r}: write a list of objects."
         raise SourceError(msg)
-    return tuple(_result(row) for row in found)
+    return tuple(_result(one, f"{where}, result {n}") for n, one in enumerate(found))
 
 
-def _result(row: dict[str, Any]) -> WebResult:
+def _result(row: Any, where: str) -> WebResult:
     """Return a result, by our names or those of search clients."""
-    return WebResult(
-        title=str(row.get("title", ""))[:500],
-        url=str(row.get("url", row.get("href", "")))[:2000],
-        content=str(row.get("content", row.get("body", ""))),
-    )
+    if not isinstance(row, dict):
+        msg = f"{where} is {str(row)[:40]!r}: write title, url and content."
+        raise SourceError(msg)
+    texts = {}
+    for name, other in (("title", "title"), ("url", "href"), ("content", "body")):
+        text = row.get(name) or row.get(other) or ""
+        if not isinstance(text, str):
+            msg = f"{where}: {name} is no text: write title, url and content."
+            raise SourceError(msg)
+        texts[name] = text[: _LONGEST.get(name)]
+    return WebResult(**texts)
 
 
 def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
@@ -180,9 +184,6 @@ def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
         SourceError: If the file is there and holds something else.
         StorageError: If it cannot be written.
     """
-    from knowtrail.graph.errors import StorageError
-    from knowtrail.graph.files import whole_file
-
     new = {question: [asdict(r) for r in rows] for question, rows in found.items()}
     data = _loaded(path) if path.exists() else {}
     if isinstance(data, list):

@@ -1,23 +1,222 @@
-"""Lines of a file that may be compressed, damaged or far too long."""
+"""Files in pieces, cut between records, and lines, compressed, damaged or too long."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import io
+import re
 import sys
 import zlib
-from contextlib import closing
-from typing import IO, TYPE_CHECKING, cast
+from contextlib import closing, contextmanager
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from knowtrail.graph.errors import SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+
+_SCANNED = 1 << 20
+_PAGE = b"<page>"
+_STREAM = b"1AY&SY"
+"""The mark of a first block of bzip2; `BZh` and a digit stand before it."""
+_COMPRESSED = (b"\x1f\x8b", b"BZh")
+_TRIED = 16
+"""Streams of bzip2 in a row that begin with no page: no other will."""
+
+
+class Part(NamedTuple):
+    """A piece of a source.
+
+    It goes from `start` to `end` of the `file`, in bytes, or of a list of files; None
+    is the end of it. `lines` come before it, `mark` says in which state the file was,
+    and `weight` is what it counts in the source's unit.
+    """
+
+    file: str
+    start: int
+    end: int | None
+    mark: str
+    weight: int
+    lines: int = 0
+
+
+class _FileRange(io.RawIOBase):
+    """A range of a file as if it were the whole."""
+
+    def __init__(self, file: IO[bytes], start: int, end: int | None) -> None:
+        self._file = file
+        self._start = start
+        self._end = end
+        file.seek(start)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(self._start + offset) - self._start
+
+    def tell(self) -> int:
+        return self._file.tell() - self._start
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        room = len(buffer)
+        if self._end is not None:
+            room = min(room, self._end - self._file.tell())
+        data = self._file.read(room)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def ranged(file: IO[bytes], start: int, end: int | None) -> IO[bytes]:
+    """Return a range of an open file, or the file itself where that is all of it."""
+    if not start and end is None:
+        return file
+    return io.BufferedReader(_FileRange(file, start, end))
+
+
+def line_parts(path: Path, size: int) -> Iterator[Part]:
+    """Yield pieces of a file of lines of about so many bytes; compressed files whole.
+
+    The file is read once, as its lines are numbered.
+    """
+    with path.open("rb") as file:
+        if file.read(3).startswith(_COMPRESSED):
+            yield from _parts(path, [(0, 0)])
+            return
+        file.seek(0)
+        cuts = [(0, 0)]
+        place = lines = 0
+        while block := file.read(min(_SCANNED, size)):
+            cut = block.rfind(b"\n") + 1
+            if cut and place + cut - cuts[-1][0] >= size:
+                cuts.append((place + cut, lines + block.count(b"\n", 0, cut)))
+            place += len(block)
+            lines += block.count(b"\n")
+    yield from _parts(path, [cut for cut in cuts if cut[0] < max(place, 1)])
+
+
+def dump_parts(path: Path, size: int, *, utf8: bool) -> Iterator[Part]:
+    """Yield pieces of a dump that begin with a page, at least so many bytes apart.
+
+    A bzip2 file is cut between its streams, where it has several that begin with pages;
+    one of a single stream, of gzip or in another encoding is read as a whole.
+    """
+    with path.open("rb") as file:
+        magic = file.read(3)
+        if not utf8 or magic.startswith(_COMPRESSED[0]):
+            cuts = [0]
+        elif magic == _COMPRESSED[1]:
+            cuts = _cuts(
+                file, size // 4 or 1, re.compile(rb"BZh[1-9]" + _STREAM), _paged
+            )
+        else:
+            cuts = _cuts(file, size, re.compile(_PAGE), lambda *_: True)
+    yield from _parts(path, [(cut, 0) for cut in cuts])
+
+
+def _parts(path: Path, cuts: list[tuple[int, int]]) -> Iterator[Part]:
+    """Yield the pieces between places in a file, given with the lines before them."""
+    status = path.stat()
+    mark = f"{status.st_size} {status.st_mtime_ns}"
+    file = str(path.absolute())
+    for (start, lines), (end, _) in pairwise([*cuts, (status.st_size, 0)]):
+        open_end = None if end == status.st_size else end
+        yield Part(file, start, open_end, mark, end - start, lines)
+
+
+def _cuts(
+    file: IO[bytes],
+    size: int,
+    mark: re.Pattern[bytes],
+    fits: Callable[[IO[bytes], int], bool],
+) -> list[int]:
+    """Return the places of marks that fit and are at least so far apart, and 0."""
+    cuts, after, failed = [0], size, 0
+    while failed < _TRIED and (found := _next(file, after, mark)) is not None:
+        if fits(file, found):
+            cuts.append(found)
+            after, failed = found + size, 0
+        else:
+            after, failed = found + 1, failed + 1
+    return cuts
+
+
+def _next(file: IO[bytes], place: int, mark: re.Pattern[bytes]) -> int | None:
+    """Return the place of the next mark, None where there is none."""
+    while True:
+        file.seek(place)
+        block = file.read(_SCANNED)
+        if found := mark.search(block):
+            return place + found.start()
+        if len(block) < _SCANNED:
+            return None
+        place += len(block) - len(_STREAM) - 4
+
+
+def _paged(file: IO[bytes], place: int) -> bool:
+    file.seek(place)
+    try:
+        text = bz2.BZ2Decompressor().decompress(file.read(_SCANNED), 200)
+    except OSError:
+        return False
+    return text.lstrip().startswith(_PAGE)
+
 
 STDIN = "-"
 _BLOCK = 1 << 16
+
+
+class PathsSource:
+    """What sources that read one file after the other have in common.
+
+    They are as long as the files on disk, in bytes; standard input has no length.
+    """
+
+    unit = "bytes"
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(paths)
+        self._finished = 0
+        self._current: _Read | None = None
+
+    @property
+    def size(self) -> int | None:
+        """Return the size of all files."""
+        try:
+            return sum(path.stat().st_size for path in self._paths)
+        except OSError:
+            return None
+
+    @property
+    def position(self) -> int:
+        """Return how many bytes have been read."""
+        return self._finished + (self._current.position if self._current else 0)
+
+    @contextmanager
+    def _reading(self, file: _Read) -> Iterator[None]:
+        """Count a file while it is read, and from then on."""
+        self._current = file
+        try:
+            yield
+        finally:
+            self._finished += file.position
+            self._current = None
+
+
+class _Read(Protocol):
+    @property
+    def position(self) -> int: ...
 
 
 class BrokenLinesError(Exception):
@@ -31,30 +230,32 @@ class LineFile:
     of the file on disk.
     """
 
-    def __init__(self, path: Path, *, limit: int) -> None:
+    def __init__(
+        self, path: Path, *, limit: int, start: int = 0, end: int | None = None
+    ) -> None:
         """Open a file, `-` for standard input; a line beyond the limit is not kept.
+
+        A range that begins behind the start of a file has lines that are uncompressed.
 
         Raises:
             SourceError: If the file is missing or cannot be opened.
         """
         self._limit = limit
+        self._within = bool(start)
         self._raw: IO[bytes]
         if str(path) == STDIN:
             self._raw = io.BufferedReader(_Unclosed(sys.stdin.buffer), _BLOCK)
         else:
             try:
-                self._raw = path.open("rb", buffering=_BLOCK)
+                file = path.open("rb", buffering=_BLOCK)
             except OSError as error:
                 msg = f"Cannot read {path}: {error.strerror}. Check the path."
                 raise SourceError(msg) from error
+            self._raw = ranged(file, start, end)
         self.position = 0
 
     def lines(self) -> Iterator[bytes | None]:
-        """Yield every line with its end, None in place of one beyond the limit.
-
-        Raises:
-            BrokenLinesError: If the file breaks off or cannot be read on.
-        """
+        """Yield lines with ends, None for a too long one, until `BrokenLinesError`."""
         with closing(self._raw), closing(self._decompressed()) as stream:
             while True:
                 try:
@@ -67,8 +268,9 @@ class LineFile:
                 yield line
 
     def _decompressed(self) -> IO[bytes]:
-        """Return the stream of the text itself."""
         start = cast("io.BufferedReader", self._raw).peek(3)
+        if self._within:
+            return self._raw
         if start.startswith(b"\x1f\x8b"):
             return cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw, mode="rb"))
         if start.startswith(b"BZh"):

@@ -1,4 +1,4 @@
-"""A polite client of the MediaWiki action API.
+"""A polite client of the MediaWiki action API, and the articles in its answers.
 
 One request at a time, a pause between requests, `maxlag`, and retries that wait as
 long as the server asks. Responses are bounded in size.
@@ -9,18 +9,24 @@ from __future__ import annotations
 import json
 import logging
 import time
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import SourceError, UnreachableError
+from knowtrail.ingest.records import Failure, LeftOut, RawDocument, RawRedirect
+from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import httpx
     from tenacity import RetryCallState
+
+    from knowtrail.ingest.records import Item
+
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,18 +74,11 @@ class MediaWikiApi:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Name the wiki; nothing is asked yet.
+        """Name the address of an api.php; nothing is asked yet.
 
-        Args:
-            url: Address of its api.php.
-            client: A client to use and to leave open; None opens one.
-            contact: Address or e-mail for the user agent.
-            interval: Least seconds from one request to the next.
-            attempts: How often one request is tried.
-            seconds: Time limit for connecting, and for each pause of the server.
-            max_response: Largest response in bytes, decompressed.
-            sleep: Waits a number of seconds.
-            clock: Returns seconds that never go back.
+        A client that is given is left open. The interval is the least number of seconds
+        from one request to the next; `seconds` limits connecting, and each pause of the
+        server, the response its bytes, decompressed.
         """
         import httpx
 
@@ -102,11 +101,7 @@ class MediaWikiApi:
             self._client.close()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Yield the `query` object of each response to a query and its continuations.
-
-        Raises:
-            SourceError: If the wiki cannot be reached, refuses or answers nonsense.
-        """
+        """Yield `query` of each response, with continuations, or `SourceError`."""
         fixed = {
             "action": "query",
             "format": "json",
@@ -131,7 +126,6 @@ class MediaWikiApi:
         raise SourceError(msg)
 
     def _get(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Ask once, and again while the server is busy."""
         from tenacity import Retrying, retry_if_exception_type
 
         retrying = Retrying(
@@ -145,20 +139,17 @@ class MediaWikiApi:
         try:
             return retrying(self._once, parameters)
         except _BusyError as error:
-            msg = (
+            raise UnreachableError(
                 f"No answer from {self.url}: {error}. Check the network and the "
                 f"address, or try again later."
-            )
-            raise UnreachableError(msg) from error
+            ) from error
 
     def _note(self, state: RetryCallState) -> None:
-        """Log why a request is tried again."""
         error = state.outcome.exception() if state.outcome else None
         pause = state.next_action.sleep if state.next_action else 0
         _LOG.info("%s: %s; asking again in %.1f s", self.url, error, pause)
 
     def _once(self, parameters: Mapping[str, str]) -> dict[str, Any]:
-        """Send one request, not before its time, and check the answer."""
         import httpx
 
         if (pause := self._next - self._clock()) > 0:
@@ -187,27 +178,23 @@ class MediaWikiApi:
             msg = f"status {status} {response.reason_phrase}".strip()
             raise _BusyError(msg, after=after)
         if status != 200:
-            msg = (
+            raise SourceError(
                 f"{self.url} answered {status} {response.reason_phrase}: check that "
                 f"this is the address of a wiki's api.php that you may use."
             )
-            raise SourceError(msg)
 
     def _body(self, response: httpx.Response) -> bytes:
-        """Read a response up to the size limit."""
         body = bytearray()
         for part in response.iter_bytes():
             body += part
             if len(body) > self._max_response:
-                msg = (
+                raise SourceError(
                     f"{self.url} answered with more than {self._max_response:,} "
                     f"bytes: ask for fewer articles at once."
                 )
-                raise SourceError(msg)
         return bytes(body)
 
     def _answer(self, body: bytes, after: float | None) -> dict[str, Any]:
-        """Decode an answer and tell its errors apart."""
         try:
             answer = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -220,15 +207,12 @@ class MediaWikiApi:
         if isinstance(refusal, dict):
             code, info = refusal.get("code"), str(refusal.get("info", ""))[:200]
             if code in _BUSY_CODES:
-                msg = f"{code}: {info}"
-                raise _BusyError(msg, after=after)
-            msg = f"{self.url} refused the request ({code}): {info}"
-            raise SourceError(msg)
+                raise _BusyError(f"{code}: {info}", after=after)
+            raise SourceError(f"{self.url} refused the request ({code}): {info}")
         return answer
 
 
 def _seconds(value: str | None) -> float | None:
-    """Return the seconds of a Retry-After header, which may be a date."""
     if not value:
         return None
     try:
@@ -244,7 +228,6 @@ def _seconds(value: str | None) -> float | None:
 
 
 def _asked(state: RetryCallState) -> float | None:
-    """Return how long the server asked to wait."""
     error = state.outcome.exception() if state.outcome else None
     return error.after if isinstance(error, _BusyError) else None
 
@@ -258,3 +241,199 @@ def _gives_up(attempts: int, state: RetryCallState) -> bool:
     """Stop after so many attempts, or when asked for too long a pause."""
     too_long = (_asked(state) or 0.0) > _LONGEST_WAIT
     return too_long or state.attempt_number >= attempts
+
+
+_MOST_HOPS = 10
+_MOST_CHARS = 5_000_000
+_SEPARATOR = "\x1f"
+_PARAMETERS = {
+    "prop": "revisions|info|pageprops",
+    "rvprop": "ids|content",
+    "rvslots": "main",
+    "inprop": "url",
+    "ppprop": "disambiguation",
+    "redirects": "1",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one title led to: redirects and the article, or why there is none.
+
+    Nothing where the article was given before.
+    """
+
+    items: tuple[Item, ...]
+    is_article: bool = False
+
+
+class _Answer:
+    def __init__(self) -> None:
+        self.moved: dict[str, str] = {}
+        self.redirects: dict[str, str] = {}
+        self.pages: dict[str, dict[str, Any]] = {}
+        self.elsewhere: set[str] = set()
+
+    def add(self, part: dict[str, Any]) -> None:
+        """Add one part; continuations bring what is missing of pages."""
+        self.moved.update(_pairs(part, "normalized"))
+        self.redirects.update(_pairs(part, "redirects"))
+        self.elsewhere.update(str(row.get("title")) for row in _rows(part, "interwiki"))
+        for page in _rows(part, "pages"):
+            self.pages.setdefault(str(page.get("title")), {}).update(page)
+
+    def follow(self, title: str) -> tuple[str, list[tuple[str, str]]]:
+        title = self.moved.get(title, title)
+        hops: list[tuple[str, str]] = []
+        while title in self.redirects and len(hops) < _MOST_HOPS:
+            hops.append((title, self.redirects[title]))
+            title = self.redirects[title]
+        return title, hops
+
+
+class ArticleReader:
+    """Reads articles of one wiki, each once for as long as the reader lives."""
+
+    def __init__(
+        self,
+        api: MediaWikiApi,
+        *,
+        source: str,
+        language: str,
+        keep_disambiguation: bool = False,
+    ) -> None:
+        self._api = api
+        self._source = source
+        self._language = language
+        self._keep_disambiguation = keep_disambiguation
+        self._given: dict[str, bool] = {}
+        self._redirects: set[str] = set()
+
+    def read(self, titles: Sequence[str]) -> list[Found]:
+        """Return what each title leads to, in order."""
+        answer = _Answer()
+        joined = _SEPARATOR.join([
+            "",
+            *(repaired(t).replace(_SEPARATOR, " ") for t in titles),
+        ])
+        for part in self._api.query({"titles": joined, **_PARAMETERS}):
+            answer.add(part)
+        return [self._found(repaired(title), answer) for title in titles]
+
+    def search(self, topic: str, count: int) -> Iterator[str]:
+        """Yield titles of articles on a topic, the most relevant first."""
+        parameters = {
+            "list": "search",
+            "srsearch": repaired(topic),
+            "srnamespace": "0",
+            "srlimit": str(min(count, 50)),
+            "srinfo": "",
+            "srprop": "",
+        }
+        for part in self._api.query(parameters):
+            for row in _rows(part, "search"):
+                yield str(row.get("title"))
+
+    def suggestion(self, title: str) -> str:
+        """Return ": did you mean ...?" for a title that leads nowhere."""
+        parameters = {
+            "list": "search",
+            "srsearch": repaired(title),
+            "srlimit": "3",
+            "srinfo": "suggestion",
+            "srprop": "",
+        }
+        try:
+            part = next(self._api.query(parameters), {})
+        except SourceError:
+            return ""
+        info = part.get("searchinfo")
+        guess = info.get("suggestion") if isinstance(info, dict) else None
+        near = [str(row.get("title")) for row in _rows(part, "search")][:3]
+        names = dict.fromkeys([str(guess)] * bool(guess) + near)
+        return f": did you mean {', '.join(names)}?" if names else ": check the words"
+
+    def _found(self, title: str, answer: _Answer) -> Found:
+        last, hops = answer.follow(title)
+        page = answer.pages.get(last)
+        if page is None or not page.get("pageid") or page.get("missing"):
+            return Found(items=(self._lost(title, last, page, answer),))
+        redirects = [
+            RawRedirect(title=start, target=end, source=self._source)
+            for start, end in hops
+            if start not in self._redirects
+        ]
+        self._redirects.update(start for start, _ in hops)
+        identity = f"{self._source}/{page['pageid']}"
+        if identity in self._given:
+            return Found(items=tuple(redirects), is_article=self._given[identity])
+        item = self._article(page, identity)
+        self._given[identity] = isinstance(item, RawDocument)
+        return Found(items=(*redirects, item), is_article=self._given[identity])
+
+    def _lost(
+        self, title: str, last: str, page: dict[str, Any] | None, answer: _Answer
+    ) -> Failure:
+        if last in answer.elsewhere or title in answer.elsewhere:
+            message = "this title belongs to another wiki: choose its language"
+        elif page is not None and page.get("invalid"):
+            reason = str(page.get("invalidreason", "it has forbidden characters"))
+            message = f"this is no title of a page: {reason}"
+        elif last != title and title not in answer.moved:
+            message = f"it redirects to {last!r}, which does not exist"
+        else:
+            message = f"no page has this title{self.suggestion(title)}"
+        return Failure(title=title, message=message)
+
+    def _article(self, page: dict[str, Any], identity: str) -> Item:
+        from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
+
+        title = repaired(str(page["title"]))
+        revision = next(_rows(page, "revisions"), {})
+        slots = revision.get("slots")
+        main = slots.get("main") if isinstance(slots, dict) else None
+        text = main.get("content") if isinstance(main, dict) else None
+        if page.get("ns", 0) != 0:
+            return LeftOut(title=title, reason="namespace")
+        if not isinstance(text, str) or not isinstance(main, dict):
+            return Failure(title=title, message="the wiki gave no text of this page")
+        if main.get("contentmodel", "wikitext") != "wikitext":
+            kind = main.get("contentmodel")
+            return Failure(title=title, message=f"the page is {kind}, not wikitext")
+        if len(text) > _MOST_CHARS:
+            message = f"the page is longer than {_MOST_CHARS:,} characters"
+            return Failure(title=title, message=message)
+        if not text.strip():
+            return LeftOut(title=title, reason="empty", source_id=identity)
+        if target := redirect_target(text):
+            return RawRedirect(
+                title=title, target=target, source=self._source, source_id=identity
+            )
+        props = page.get("pageprops")
+        marked = isinstance(props, dict) and "disambiguation" in props
+        if not self._keep_disambiguation and (marked or is_disambiguation(text)):
+            return LeftOut(title=title, reason="disambiguation", source_id=identity)
+        url = page.get("canonicalurl") or page.get("fullurl")
+        number = revision.get("revid")
+        return RawDocument(
+            source_id=identity,
+            title=title,
+            raw=repaired(text),
+            markup="wikitext",
+            url=None if url is None else str(url),
+            source=self._source,
+            revision=None if number is None else str(number),
+            language=self._language,
+        )
+
+
+def _rows(part: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    rows = part.get(name)
+    yield from (
+        (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    )
+
+
+def _pairs(part: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    for row in _rows(part, name):
+        yield str(row.get("from")), str(row.get("to"))

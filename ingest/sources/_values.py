@@ -30,17 +30,12 @@ def as_text(value: object, name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        msg = f"{name!r} is {_kind(value)}: it must be a string"
-        raise BadValueError(msg)
+        raise BadValueError(f"{name!r} is {_kind(value)}: it must be a string")
     return repaired(value)
 
 
 def stored_metadata(values: Mapping[str, object], where: str) -> dict[str, Metadata]:
-    """Return metadata as a node can hold it; null values are left out.
-
-    Raises:
-        BadValueError: If a name is blank, or a value cannot be stored.
-    """
+    """Return metadata as a node can hold it, without nulls, or `BadValueError`."""
     found: dict[str, Metadata] = {}
     for name, value in values.items():
         if value is None:
@@ -79,7 +74,6 @@ def metadata_value(value: object, name: str) -> Metadata:
 
 
 def _scalar(value: object, name: str) -> Scalar:
-    """Return one metadata value as a plain Python scalar."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -88,15 +82,13 @@ def _scalar(value: object, name: str) -> Scalar:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    msg = (
+    raise BadValueError(
         f"{name!r} is {_kind(value)}: metadata must be a string, a number of at most "
         f"64 bits, or true or false"
     )
-    raise BadValueError(msg)
 
 
 def _kind(value: object) -> str:
-    """Name the type of a JSON value as its writer knows it."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, int | float):

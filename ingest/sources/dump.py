@@ -1,34 +1,435 @@
-"""MediaWiki XML dumps, read page by page.
+"""MediaWiki XML dumps, read page by page in bounded memory.
+
+Compression and encoding are recognised by content, never by name. Bytes that are not
+valid in the encoding become `INVALID`, so that one bad page does not end the file.
 
 The XML is read with expat itself: `mwxml` stops at a dump without a `<siteinfo>`, which
-real excerpts lack, keeps whole pages of any size, and accepts entity declarations.
+real excerpts lack, keeps whole pages of any size, and accepts entity declarations. Here
+a document type declaration is refused, and with it every entity that a file could
+define. Only the fields that an ingest needs are kept, each up to a limit.
 """
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
 import re
+import zlib
 from collections import deque
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
+from xml.parsers import expat
 
 from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from knowtrail.ingest.sources._dump_file import INVALID, BrokenFileError, DumpFile
-from knowtrail.ingest.sources._dump_xml import (
-    BrokenXmlError,
-    ForbiddenXmlError,
-    Page,
-    PageReader,
-    Site,
-)
+from knowtrail.ingest.sources._lines import PathsSource, dump_parts, ranged
 from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from knowtrail.ingest.records import Item
+    from knowtrail.ingest.sources._lines import Part
+
+
+INVALID = "\U0010fffe"
+"""Stands for bytes that are not text: a code point that no character ever has."""
+
+PIECE = 1 << 16
+_BLOCK = 1_000_000
+_WRONG_TYPES: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"%PDF", "a PDF document"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"SQLite format 3", "an SQLite database"),
+    (b"\x89PNG", "a picture"),
+    (b"\x7fELF", "a program"),
+)
+_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
+_BOMS: tuple[tuple[bytes, str], ...] = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"<\x00?\x00", "utf-16-le"),
+    (b"<\x00m\x00", "utf-16-le"),
+    (b"\x00<\x00?", "utf-16-be"),
+    (b"\x00<\x00m", "utf-16-be"),
+)
+
+
+class BrokenFileError(Exception):
+    """The compressed data ends early or is corrupt; caught by the dump source.
+
+    Where it is corrupt, what was read last may be wrong, too.
+    """
+
+    def __init__(self, reason: str, *, corrupt: bool) -> None:
+        super().__init__(reason)
+        self.corrupt = corrupt
+
+
+def _mark_invalid(error: UnicodeError) -> tuple[str, int]:
+    if isinstance(error, UnicodeDecodeError):
+        return INVALID, error.end
+    raise error
+
+
+codecs.register_error("knowtrail-invalid", _mark_invalid)
+
+
+class DumpFile:
+    """One open dump file, read as text in pieces of bounded size."""
+
+    def __init__(self, path: Path, *, start: int = 0, end: int | None = None) -> None:
+        """Open an XML file, plain or compressed, and look at its first bytes.
+
+        A range begins and ends between pages, or between the streams of bzip2 that
+        pages lie in; it is read with the head of the file before it, and an end.
+
+        Raises:
+            SourceError: If it is missing, empty or plainly something else.
+        """
+        self.path = path
+        self.bytes_read = 0
+        self._start = start
+        self._before = _head(path) if start else ""
+        self._after = "" if end is None else "</mediawiki>"
+        try:
+            self._raw = ranged(path.open("rb"), start, end)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            msg = f"The dump {path} cannot be opened ({reason}): check the path."
+            raise SourceError(msg) from error
+        try:
+            self._stream = self._decompressor()
+            self._head = self._first_bytes()
+        except SourceError:
+            self.close()
+            raise
+        self.encoding = self._encoding()
+        codec = codecs.getincrementaldecoder(self.encoding)
+        self._decoder = codec(errors="knowtrail-invalid")
+
+    def __enter__(self) -> DumpFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+    @property
+    def position(self) -> int:
+        """Return the place in the file on disk, in bytes."""
+        return 0 if self._raw.closed else self._start + self._raw.tell()
+
+    def read(self) -> str | None:
+        """Return the next piece, None at the end, or raise `BrokenFileError`."""
+        if self._before:
+            text, self._before = self._before, ""
+            return text
+        data = self._head or self._next_bytes()
+        self._head = b""
+        self.bytes_read += len(data)
+        if data:
+            return self._decoder.decode(data)
+        text = self._decoder.decode(b"", final=True) + self._after
+        self._after = ""
+        return text or None
+
+    @property
+    def unchecked(self) -> int:
+        """Return how many of the last bytes may not have met their checksum yet.
+
+        Bzip2 gives the bytes of a block before it has compared the block's checksum.
+        """
+        return _BLOCK if isinstance(self._stream, bz2.BZ2File) else 0
+
+    def find_corruption(self) -> BrokenFileError | None:
+        """Read on until the last bytes are checked; return what is wrong with them."""
+        left = self.unchecked
+        try:
+            while left > 0 and (data := self._next_bytes()):
+                left -= len(data)
+        except BrokenFileError as error:
+            return error if error.corrupt else None
+        return None
+
+    def _next_bytes(self) -> bytes:
+        """Return what one read of the decompressor gives, so that none is lost."""
+        try:
+            return self._stream.read1(PIECE)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _broken(error) from error
+
+    def _decompressor(self) -> bz2.BZ2File | gzip.GzipFile | io.BufferedReader:
+        try:
+            magic = self._raw.read(16)
+            self._raw.seek(0)
+        except OSError as error:
+            msg = f"The dump {self.path} cannot be read ({error.strerror})."
+            raise SourceError(msg) from error
+        if not magic:
+            raise SourceError(f"The dump {self.path} is empty: download it again.")
+        if magic.startswith(b"BZh"):
+            return bz2.BZ2File(self._raw)
+        if magic.startswith(b"\x1f\x8b"):
+            return gzip.GzipFile(fileobj=self._raw)
+        return cast("io.BufferedReader", self._raw)
+
+    def _first_bytes(self) -> bytes:
+        try:
+            head = self._next_bytes()
+        except BrokenFileError as error:
+            msg = f"The dump {self.path} is damaged before its first page: {error}."
+            raise SourceError(msg) from error
+        kind = _kind(head)
+        if kind is not None:
+            raise SourceError(
+                f"{self.path} is {kind}, not a MediaWiki XML dump: give a "
+                "pages-articles .xml, .xml.bz2 or .xml.gz file."
+            )
+        return head
+
+    def _encoding(self) -> str:
+        """Return the encoding that the first bytes show, UTF-8 by default."""
+        for start, encoding in _BOMS:
+            if self._head.startswith(start):
+                return encoding
+        declared = _DECLARED.match(self._head[:1000])
+        if declared is None:
+            return "utf-8"
+        name = declared.group(1).decode("ascii")
+        try:
+            info = codecs.lookup(name)
+        except LookupError as error:
+            self.close()
+            msg = f"The dump {self.path} is in an unknown encoding, {name!r}."
+            raise SourceError(msg) from error
+        return "utf-8" if info.name.startswith("utf-16") else info.name
+
+
+def _head(path: Path) -> str:
+    text = ""
+    with DumpFile(path) as file:
+        while "<page>" not in text and (piece := file.read()) is not None:
+            text += piece
+    return text.partition("<page>")[0]
+
+
+def _kind(head: bytes) -> str | None:
+    for magic, name in _WRONG_TYPES:
+        if head.startswith(magic):
+            return name
+    start = head[:2000].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")
+    if not start:
+        return "an empty file"
+    if start[:1] in {b"{", b"["}:
+        return "a JSON file"
+    if re.match(rb"<!doctype\s+html|<html", start, re.IGNORECASE):
+        return "an HTML page"
+    return None if start.startswith(b"<") else "not XML"
+
+
+def _broken(error: Exception) -> BrokenFileError:
+    if isinstance(error, EOFError):
+        return BrokenFileError("the compressed data ends early", corrupt=False)
+    return BrokenFileError("the compressed data is corrupt", corrupt=True)
+
+
+FIELD_LIMIT = 10_000
+TOKEN_LIMIT = 2_000_000
+_ENDS = frozenset({
+    expat.errors.XML_ERROR_NO_ELEMENTS,
+    expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+    expat.errors.XML_ERROR_PARTIAL_CHAR,
+    expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+})  # fmt: skip
+_PAGE_FIELDS: dict[tuple[str, ...], str] = {
+    ("page", "title"): "title",
+    ("page", "ns"): "ns",
+    ("page", "id"): "id",
+    ("page", "revision", "id"): "revision",
+    ("page", "revision", "text"): "text",
+}
+_SITE_FIELDS: dict[tuple[str, ...], str] = {
+    ("siteinfo", "dbname"): "dbname",
+    ("siteinfo", "base"): "base",
+}
+
+
+class ForbiddenXmlError(Exception):
+    """The file is no dump, or uses what no dump needs; nothing of it is used."""
+
+
+class BrokenXmlError(Exception):
+    """The XML breaks off or is not well formed from here on."""
+
+
+@dataclass(slots=True)
+class Site:
+    """What the head of a dump says about its wiki."""
+
+    language: str = ""
+    dbname: str = ""
+    base: str = ""
+
+
+@dataclass(slots=True)
+class Page:
+    """One page of a dump; the text is cut at the limit, its length is the whole one."""
+
+    title: str = ""
+    ns: str = "0"
+    id: str = ""
+    revision: str = ""
+    text: str = ""
+    length: int = 0
+    redirect: str | None = None
+
+
+@dataclass(slots=True)
+class _Field:
+    """Text of the element that is being read."""
+
+    name: str
+    limit: int
+    pieces: list[str] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, data: str) -> None:
+        """Keep a piece unless the limit is passed; count it anyway."""
+        if self.length < self.limit:
+            self.pieces.append(data[: self.limit - self.length])
+        self.length += len(data)
+
+
+class PageReader:
+    """Turns pieces of XML text into pages; the title is that of the page being read."""
+
+    def __init__(self, *, max_page_chars: int) -> None:
+        """Prepare a parser; of a longer wikitext than that only the length is kept."""
+        self.site = Site()
+        self.started = False
+        self._limit = max_page_chars
+        self._path: list[str] = []
+        self._page: Page | None = None
+        self._field: _Field | None = None
+        self._done: deque[Page] = deque()
+        self._fed = 0
+        self._parser = self._new_parser()
+
+    @property
+    def title(self) -> str:
+        """Return the title of the unfinished page, if there is one."""
+        return "" if self._page is None else self._page.title
+
+    def feed(self, text: str | None) -> Iterator[Page]:
+        """Parse a piece, None at the end; yield the pages that it completes.
+
+        Raises:
+            BrokenXmlError: After the last complete page, where the XML is broken.
+            ForbiddenXmlError: For a document type declaration or a foreign root.
+        """
+        problem: BrokenXmlError | None = None
+        try:
+            self._parser.Parse(text or "", text is None)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            if text is None and reason in _ENDS:
+                reason = "the XML ends early"
+            problem = BrokenXmlError(f"{reason}, line {error.lineno}")
+        else:
+            problem = self._oversized(text or "")
+        while self._done:
+            yield self._done.popleft()
+        if problem is not None:
+            raise problem
+
+    def _oversized(self, text: str) -> BrokenXmlError | None:
+        """Notice one tag or comment that the parser would keep whole in memory."""
+        self._fed += len(text.encode("utf-8", "surrogatepass"))
+        if self._fed - max(self._parser.CurrentByteIndex, 0) <= TOKEN_LIMIT:
+            return None
+        return BrokenXmlError(f"a single tag is longer than {TOKEN_LIMIT:,} bytes")
+
+    def _new_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.buffer_size = 1 << 16
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._data
+        parser.StartDoctypeDeclHandler = self._doctype
+        return parser
+
+    def _doctype(self, name: str, *_: object) -> None:
+        msg = f"it declares a document type ({name}), which dumps never do"
+        raise ForbiddenXmlError(msg)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition(":")[2]
+        if not self.started:
+            self._root(tag, attributes)
+            return
+        self._path.append(tag)
+        if len(self._path) > 100:
+            raise ForbiddenXmlError("its elements are nested more than 100 deep")
+        if self._path == ["page"]:
+            self._page = Page()
+        elif self._path == ["page", "redirect"] and self._page is not None:
+            self._page.redirect = attributes.get("title", "")
+        name = self._field_name()
+        if name is not None:
+            limit = self._limit if name == "text" else FIELD_LIMIT
+            self._field = _Field(name, limit)
+
+    def _root(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag != "mediawiki":
+            msg = f"its outermost element is <{tag[:40]}>, not <mediawiki>"
+            raise ForbiddenXmlError(msg)
+        self.started = True
+        self.site.language = attributes.get("xml:lang", "")
+
+    def _field_name(self) -> str | None:
+        path = tuple(self._path)
+        return _PAGE_FIELDS.get(path) or _SITE_FIELDS.get(path)
+
+    def _data(self, data: str) -> None:
+        if self._field is not None:
+            self._field.add(data)
+
+    def _end(self, _tag: str) -> None:
+        if self._field is not None and self._field_name() == self._field.name:
+            self._store(self._field)
+            self._field = None
+        if self._path == ["page"] and self._page is not None:
+            self._done.append(self._page)
+            self._page = None
+        if self._path:
+            self._path.pop()
+
+    def _store(self, done: _Field) -> None:
+        text = "".join(done.pieces)
+        if done.name in {"dbname", "base"}:
+            setattr(self.site, done.name, text.strip())
+        elif self._page is not None:
+            if done.name == "text":
+                self._page.length = done.length
+                self._page.text = text
+            else:
+                setattr(self._page, done.name, text.strip())
+
 
 _PROJECT = re.compile(
     r"(?:wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)"
@@ -38,15 +439,13 @@ _PLAIN_IN_URL = ";@$!*(),/~:"
 _TITLE_LIMIT = 1_000
 
 
-class DumpSource:
+class DumpSource(PathsSource):
     """The pages of one or more dump files, in their order.
 
     A damaged file gives its complete pages and then one `Damage`; the files after it
     are still read. Redirects of every namespace are given, since articles link to them.
     Memory is bounded: a page longer than the limit is never kept.
     """
-
-    unit = "bytes"
 
     def __init__(
         self,
@@ -56,39 +455,15 @@ class DumpSource:
         keep_disambiguation: bool = False,
         max_page_chars: int = 5_000_000,
     ) -> None:
-        """Name the files; nothing is opened yet.
+        """Name XML files, plain or compressed by bzip2 or gzip; nothing is opened.
 
-        Args:
-            paths: XML files, plain or compressed with bzip2 or gzip.
-            namespaces: Numbers of the namespaces to read; 0 holds the articles.
-            keep_disambiguation: Read disambiguation pages as documents.
-            max_page_chars: Longest wikitext to accept, in characters.
+        Namespace 0 holds the articles.
         """
-        self._paths = tuple(paths)
-        self._namespaces = frozenset(str(number) for number in namespaces)
+        super().__init__(paths)
+        self.name = ", ".join(path.name for path in self._paths)
+        self._namespaces = sorted({str(number) for number in namespaces})
         self._keep_disambiguation = keep_disambiguation
         self._max_page_chars = max_page_chars
-        self._finished = 0
-        self._current: DumpFile | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the names of the files."""
-        return ", ".join(path.name for path in self._paths)
-
-    @property
-    def size(self) -> int | None:
-        """Return the size of all files on disk, in bytes."""
-        try:
-            return sum(path.stat().st_size for path in self._paths)
-        except OSError:
-            return None
-
-    @property
-    def position(self) -> int:
-        """Return how many bytes of the files on disk have been read."""
-        current = self._current
-        return self._finished + (0 if current is None else current.position)
 
     def items(self) -> Iterator[Item]:
         """Check every file's beginning, then yield the pages of all.
@@ -98,11 +473,22 @@ class DumpSource:
                 type, or declares entities.
         """
         if not self._paths:
-            msg = "No dump file was given: name at least one."
-            raise SourceError(msg)
+            raise SourceError("No dump file was given: name at least one.")
         for path in self._paths:
             self._probe(path)
         return self._read_all()
+
+    def parts(self, size: int) -> Iterator[Part]:
+        """Yield pieces of about so many bytes of XML, each for a process to read."""
+        for path in self._paths:
+            with DumpFile(path) as file:
+                utf8 = file.encoding in {"utf-8", "utf-8-sig"}
+            yield from dump_parts(path, size, utf8=utf8)
+
+    def part_items(self, part: Part) -> Iterator[Item]:
+        """Yield the pages of a piece."""
+        with DumpFile(Path(part.file), start=part.start, end=part.end) as file:
+            yield from self._read(file)
 
     def _probe(self, path: Path) -> None:
         """Read a file up to its outermost element; refuse what is no dump."""
@@ -118,22 +504,14 @@ class DumpSource:
                     raise _not_a_dump(path, error) from error
 
     def _read_all(self) -> Iterator[Item]:
-        """Yield the items of every file."""
         self._finished = 0
         for path in self._paths:
-            with DumpFile(path) as file:
-                self._current = file
-                try:
-                    yield from self._read(file)
-                finally:
-                    self._finished += file.position
-                    self._current = None
+            with DumpFile(path) as file, self._reading(file):
+                yield from self._read(file)
 
     def _read(self, file: DumpFile) -> Iterator[Item]:
-        """Yield the items of one file, and its damage where it has any.
-
-        Pages wait until the bytes they came from have met their checksum.
-        """
+        """Yield the items of one file, and its damage where it has any."""
+        # Pages wait until the bytes they came from have met their checksum.
         reader = PageReader(max_page_chars=self._max_page_chars)
         waiting: deque[tuple[int, Page]] = deque()
         count, last = 0, ""
@@ -161,7 +539,6 @@ class DumpSource:
             yield Damage(message=_damage(file, count, last, where, damage))
 
     def _item(self, page: Page, site: Site, source: str) -> Item:
-        """Decide what a page is."""
         problem = self._problem(page)
         if problem is not None:
             title = page.title[:_TITLE_LIMIT].replace(INVALID, "\ufffd")
@@ -186,7 +563,6 @@ class DumpSource:
         return _document(page, site, source)
 
     def _problem(self, page: Page) -> str | None:
-        """Say why a page cannot be used, if so."""
         if not page.title or not page.id:
             return f"Page {page.id or '?'} has no title or no id."
         if len(page.title) > _TITLE_LIMIT:
@@ -204,12 +580,13 @@ class DumpSource:
 
 def _identity(page: Page, site: Site) -> str:
     """Return the page's id with its wiki, since two wikis count alike."""
-    host = urlsplit(site.base).hostname
+    host = None
+    with suppress(ValueError):  # it is no address
+        host = urlsplit(site.base).hostname
     return f"{host}/{page.id}" if host else page.id
 
 
 def _document(page: Page, site: Site, source: str) -> RawDocument:
-    """Return the raw document of an article."""
     return RawDocument(
         source_id=_identity(page, site),
         title=page.title,
@@ -233,14 +610,12 @@ def _url(title: str, base: str) -> str | None:
 
 
 def _language(site: Site) -> str:
-    """Return the wiki's language, English where the dump does not say."""
     if site.language:
         return site.language
     return _PROJECT.sub("", site.dbname).replace("_", "-") or "en"
 
 
 def _not_a_dump(path: Path, error: Exception) -> SourceError:
-    """Return the error for a file that is no dump."""
     return SourceError(
         f"{path} is not a usable MediaWiki XML dump: {error}. Give a pages-articles "
         "file."

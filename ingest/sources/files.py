@@ -6,18 +6,25 @@ import codecs
 import os
 import re
 from collections import defaultdict
+from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
+from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
-from knowtrail.ingest.sources._folder import Passed, Trouble, ending, walk
-from knowtrail.ingest.sources._html import read_html, read_rst
-from knowtrail.ingest.sources._markdown import read_markdown, read_text
-from knowtrail.ingest.sources._page import Page
-from knowtrail.ingest.sources._pdf import PdfError, read_pdf
+from knowtrail.ingest.sources._lines import Part
+from knowtrail.ingest.sources._pages import (
+    Page,
+    PdfError,
+    read_html,
+    read_markdown,
+    read_pdf,
+    read_rst,
+    read_text,
+)
 from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
@@ -41,6 +48,23 @@ PATTERNS = ("*.txt", "*.md", "*.rst", "*.html", "*.htm", "*.pdf")
 """Names of files that are read in a folder, where nothing else is said."""
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]+)""", re.I)
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class _Trouble(NamedTuple):
+    """A path that cannot be read, and why."""
+
+    path: Path
+    reason: str
+
+
+class _Passed(NamedTuple):
+    """A path that is passed over, and what it is."""
+
+    path: Path
+    reason: str
+
+
+_Entry: TypeAlias = Path | _Trouble | _Passed
 
 
 class _UnreadableError(ValueError):
@@ -82,133 +106,126 @@ class FilesSource:
         language: str = "en",
         max_file: int = MAX_FILE,
     ) -> None:
-        """Say what to read; nothing is opened yet.
+        """Name a folder, or files, folders and shell patterns; nothing is opened yet.
 
-        Args:
-            paths: A folder, or files, folders and shell patterns of paths.
-            patterns: Shell patterns of the names of files in folders, in any case.
-            encoding: How text is encoded; None finds out, see above.
-            language: Language of files that tell none.
-            max_file: Largest file to accept, in bytes; ten times that for PDF.
+        Patterns of the names of files in folders hold in any case. The language is that
+        of files that tell none; `max_file` is in bytes, ten times that for PDF.
 
         Raises:
             SettingsError: If Python knows no such encoding.
         """
         named = [paths] if isinstance(paths, Path | str) else paths
         self._named = [Path(path) for path in named]
+        self.name = ", ".join(map(str, self._named))
         self._root = ""
         self.settle(None)
         self._patterns = tuple(patterns)
         self._encoding = _known(encoding)
         self._language = language
         self._max_file = max_file
-        self._size: int | None = None
-        self._position = 0
+        self.size: int | None = None  # before the files were listed
+        self.position = 0
         self._ids: dict[str, str] = {}
         self._stems: dict[str, list[str]] = {}
-
-    @property
-    def name(self) -> str:
-        """Return what was named."""
-        return ", ".join(str(path) for path in self._named)
-
-    @property
-    def size(self) -> int | None:
-        """Return the number of files, None before they were listed."""
-        return self._size
-
-    @property
-    def position(self) -> int:
-        """Return the number of files that were read."""
-        return self._position
+        self._found: list[tuple[str, _Entry]] = []
 
     def settle(self, root: str | None, *, new: bool = False) -> str | None:
-        """Take the folder that ids are paths in.
+        """Take the folder that ids are paths in; return that of the corpus.
 
         That is the folder of the corpus, so that a file is one document however it is
         named, and files of two folders are two. A folder that is named alone takes the
-        place of one that is no longer there, as if that had been moved.
-
-        Args:
-            root: The folder of the corpus, None before it has one.
-            new: Whether the corpus is new.
-
-        Returns:
-            The folder of the corpus from now on: where it had none, the folder that is
-            named alone, or for a new corpus the working folder; else None.
+        place of one that is no longer there, as if that had been moved. Where the
+        corpus has none, it is the folder that is named alone, or for a new corpus the
+        working folder; else None.
         """
         alone = len(self._named) == 1 and self._named[0].is_dir()
         folder = _absolute(self._named[0] if alone else "")
         self._root = root if root and not (alone and _moved(root)) else folder
         return repaired(self._root) if root or alone or new else None
 
-    def items(self) -> Iterator[Item]:
-        """List the files, then yield their documents.
+    def parts(self, size: int) -> Iterator[Part]:
+        """List the files as `items` does; yield pieces of about so many bytes."""
+        self._found = [(key, _placed(entry)) for key, entry in self._list().items()]
+        start = weight = 0
+        marks: list[str] = []
+        for place, (key, entry) in enumerate(self._found, start=1):
+            length, changed = 0, 0
+            if isinstance(entry, Path) and entry.is_file():
+                length, changed = entry.stat().st_size, entry.stat().st_mtime_ns
+            weight += length
+            marks.append(f"{key} {length} {changed}")
+            if weight >= size or place == len(self._found):
+                mark = content_key(*marks)
+                yield Part(self.name, start, place, mark, place - start)
+                start, weight, marks = place, 0, []
 
-        Raises:
-            SourceError: If a path leads nowhere, or nothing matches.
-        """
-        found: dict[str, Path | Trouble | Passed] = {}
+    def part_items(self, part: Part) -> Iterator[Item]:
+        """Yield the documents of a piece."""
+        return self._read_all(dict(self._found[part.start : part.end]))
+
+    def items(self) -> Iterator[Item]:
+        """List the files, or raise `SourceError`; yield their documents."""
+        return self._read_all(self._list())
+
+    def _list(self) -> dict[str, _Entry]:
+        found: dict[str, _Entry] = {}
         for named in self._named:
             for entry in self._listed(named):
                 path = entry if isinstance(entry, Path) else entry.path
                 found.setdefault(self._id(path), entry)
-        if all(isinstance(entry, Passed) for entry in found.values()):
+        if all(isinstance(entry, _Passed) for entry in found.values()):
             wanted = ", ".join(self._patterns)
             msg = f"No file below {self.name} matches {wanted}: check the path."
             raise SourceError(msg)
-        self._size, self._position = len(found), 0
+        self.size, self.position = len(found), 0
         self._ids, self._stems = {}, defaultdict(list)
         for identity, entry in found.items():
             if isinstance(entry, Path):
                 self._ids[_absolute(entry)] = identity
                 stem = PurePosixPath(identity).stem.casefold()
                 self._stems[stem].append(identity)
-        return self._read_all(found)
+        return found
 
-    def _listed(self, named: Path) -> Iterator[Path | Trouble | Passed]:
-        """Yield what a path or pattern stands for; refuse one that leads nowhere."""
+    def _listed(self, named: Path) -> Iterator[_Entry]:
         text = str(named)
         if named.is_dir():
-            yield from walk(named, self._patterns)
+            yield from _walk(named, self._patterns)
         elif os.path.lexists(named):
             yield named
         elif matches := sorted(glob(text, recursive=True)):  # noqa: PTH207 - as shells
             yield from (path for match in matches if not (path := Path(match)).is_dir())
         else:
             what = "nothing matches" if has_magic(text) else "no such file or folder"
-            msg = f"Cannot read {text}: {what}. Check the path."
-            raise SourceError(msg)
+            raise SourceError(f"Cannot read {text}: {what}. Check the path.")
 
-    def _read_all(self, found: Mapping[str, Path | Trouble | Passed]) -> Iterator[Item]:
-        """Yield what each path holds; what is passed over comes last."""
+    def _read_all(self, found: Mapping[str, _Entry]) -> Iterator[Item]:
         passed = []
         for identity, entry in found.items():
             if isinstance(entry, Path):
                 yield self._item(identity, entry)
-            elif isinstance(entry, Trouble):
+            elif isinstance(entry, _Trouble):
                 yield Failure(title=identity, message=entry.reason)
             else:
                 passed.append(LeftOut(title=identity, reason=entry.reason))
                 continue
-            self._position += 1
+            self.position += 1
         for item in passed:
-            self._position += 1
+            self.position += 1
             yield item
 
     def _id(self, path: Path) -> str:
-        """Return the path as it identifies a document."""
         return repaired(Path(os.path.relpath(path, self._root)).as_posix())
 
     def _item(self, identity: str, path: Path) -> Item:
-        """Read one file."""
         kind = path.suffix.lower()
         try:
             page = self._page(path, kind)
         except _OtherError:
-            return LeftOut(title=identity, reason=ending(path))
+            return LeftOut(title=identity, reason=_ending(path))
         except (_UnreadableError, PdfError) as error:
             return Failure(title=identity, message=str(error))
+        except RecursionError:
+            return Failure(title=identity, message="nested too deep to be read")
         title = page.title or PurePosixPath(identity).stem
         if not page.text.strip():
             return LeftOut(title=title, reason="empty", source_id=identity)
@@ -235,11 +252,9 @@ class FilesSource:
         return _READERS[kind](text) if kind in _READERS else Page(title=None, text=text)
 
     def _encoding_of(self, data: bytes, kind: str) -> str | None:
-        """Return the encoding of a file, None for what it is without being told.
-
-        The one that the user named is not for files that are UTF-8, which text in
-        another encoding is by accident only where it is short.
-        """
+        """Return the encoding of a file, None for what it is without being told."""
+        # The one that the user named is not for files that are UTF-8, which text in
+        # another encoding is by accident only where it is short.
         if self._encoding is None or (not data.isascii() and _is_utf8(data)):
             return _declared(data, kind)
         return self._encoding
@@ -283,11 +298,9 @@ class FilesSource:
             return None
 
     def _file_named(self, identity: str, page: PurePosixPath) -> str | None:
-        """Return the id of the file that a wiki link names.
-
-        Of several of that name it is the one whose folder the link names, else that
-        of the folder of the link, else the first.
-        """
+        """Return the id of the file that a wiki link names."""
+        # Of several of that name it is the one whose folder the link names, else that
+        # of the folder of the link, else the first.
         folder, wanted = PurePosixPath(identity).parent, page.parent.parts
 
         def rank(candidate: str) -> tuple[bool, bool]:
@@ -304,13 +317,17 @@ def _absolute(path: Path | str) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - resolve follows links
 
 
+def _placed(entry: _Entry) -> _Entry:
+    """Return what was found where it is wherever the process runs that reads it."""
+    return Path(_absolute(entry)) if isinstance(entry, Path) else entry
+
+
 def _moved(root: str) -> bool:
     """Return whether the folder of a corpus is no longer where it was."""
     return not os.path.isdir(root)  # noqa: PTH112 - as text, like the paths of ids
 
 
 def _known(encoding: str | None) -> str | None:
-    """Return the name of an encoding."""
     try:
         return encoding and codecs.lookup(encoding).name
     except LookupError as error:
@@ -330,19 +347,15 @@ def _declared(data: bytes, kind: str) -> str | None:
 
 
 def _bytes(path: Path, *, limit: int) -> bytes:
-    """Read a file that is a regular one, and not too large."""
     try:
         if not path.is_file():
-            msg = "not a regular file"
-            raise _UnreadableError(msg)
+            raise _UnreadableError("not a regular file")
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
-        msg = f"cannot be read: {error.strerror}"
-        raise _UnreadableError(msg) from error
+        raise _UnreadableError(f"cannot be read: {error.strerror}") from error
     if len(data) > limit:
-        msg = f"larger than {limit:,} bytes: split it"
-        raise _UnreadableError(msg)
+        raise _UnreadableError(f"larger than {limit:,} bytes: split it")
     return data
 
 
@@ -364,8 +377,7 @@ def _text(data: bytes, encoding: str | None, *, named: str | None) -> str:
             msg = "not text: it has NUL bytes"
         raise _UnreadableError(msg) from error
     if "\0" in text:
-        msg = "not text: it has NUL bytes"
-        raise _UnreadableError(msg)
+        raise _UnreadableError("not text: it has NUL bytes")
     return text
 
 
@@ -382,3 +394,56 @@ def _decoded(data: bytes, encoding: str | None, *, errors: str = "strict") -> st
     """Decode as told, else UTF-16 where a byte order mark says so, else UTF-8."""
     name = encoding or ("utf-16" if data.startswith(_UTF16) else "utf-8")
     return data.decode(name, errors).removeprefix("\ufeff")
+
+
+def _walk(folder: Path, patterns: Sequence[str]) -> Iterator[_Entry]:
+    """Yield the files below a folder by path; those that do not match as such."""
+    # Patterns of names hold in any case. Names that begin with a dot are passed over,
+    # too. Links to folders elsewhere are followed; those that lead back into the
+    # folder, or above it, are trouble, because their files would come twice or without
+    # end.
+    lowered = [pattern.lower() for pattern in patterns]
+    yield from _walked(folder, lowered, (folder.resolve(),))
+
+
+def _walked(
+    folder: Path, patterns: Sequence[str], entered: tuple[Path, ...]
+) -> Iterator[_Entry]:
+    try:
+        entries = sorted(folder.iterdir(), key=lambda path: path.name)
+    except OSError as error:
+        yield _Trouble(folder, f"cannot be opened: {error.strerror}")
+        return
+    for path in entries:
+        if path.name.startswith("."):
+            yield _Passed(path, "hidden")
+            continue
+        matches = any(fnmatchcase(path.name.lower(), p) for p in patterns)
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            if matches:
+                reason = (
+                    getattr(error, "strerror", None) or "a link that leads in a ring"
+                )
+                yield _Trouble(path, f"cannot be followed: {reason}")
+            continue
+        if not real.is_dir():
+            yield path if matches else _Passed(path, _ending(path))
+        elif path.is_symlink() and _leads_back(real, entered):
+            reason = f"a link that leads back into {real}: its files come once"
+            yield _Trouble(path, reason)
+        else:
+            yield from _walked(path, patterns, (*entered, real))
+
+
+def _ending(path: Path) -> str:
+    """Return the ending of a file's name in words, for the count of such files."""
+    return path.suffix.lower() or "without an ending"
+
+
+def _leads_back(real: Path, entered: Sequence[Path]) -> bool:
+    """Say whether a folder contains, or lies in, one that is being read."""
+    return any(
+        real == path or path.is_relative_to(real) for path in entered
+    ) or real.is_relative_to(entered[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import SourceError
@@ -34,53 +34,33 @@ class LangChainSource:
     Lines is, and left out where no property can hold it.
     """
 
-    def __init__(self, documents: Iterable[Document], *, language: str = "en") -> None:
-        """Take the documents; nothing is read yet.
+    name = "LangChain documents"
 
-        Args:
-            documents: A sequence, or an iterator, which can be read only once.
-            language: Language of documents whose metadata names none.
+    def __init__(self, documents: Iterable[Document], *, language: str = "en") -> None:
+        """Take a sequence, or an iterator, which can be read only once.
+
+        The language is that of documents whose metadata names none.
         """
         self._documents = documents
         self._language = language
-        self._position = 0
+        self.size: int | None = len(documents) if isinstance(documents, Sized) else None
+        self.position = 0
         self._begun = False
 
-    @property
-    def name(self) -> str:
-        """Say where the documents come from."""
-        return "LangChain documents"
-
-    @property
-    def size(self) -> int | None:
-        """Return the number of documents, None where it is not known."""
-        count = getattr(self._documents, "__len__", None)
-        return None if count is None else int(count())
-
-    @property
-    def position(self) -> int:
-        """Return the number of documents that were read."""
-        return self._position
-
     def items(self) -> Iterator[Item]:
-        """Yield the documents; an object that is none becomes a failure.
-
-        Raises:
-            SourceError: If an iterator is to be read for a second time.
-        """
+        """Yield documents, failures for what is none; an iterator but once."""
         if self._begun and isinstance(self._documents, Iterator):
             msg = "The documents were an iterator and are used up: pass a list."
             raise SourceError(msg)
-        self._begun, self._position = True, 0
+        self._begun, self.position = True, 0
         return self._read_all()
 
     def _read_all(self) -> Iterator[Item]:
-        """Yield one item for each document."""
         from langchain_core.documents import Document
 
         seen: Counter[str] = Counter()
         for number, document in enumerate(self._documents, start=1):
-            self._position = number
+            self.position = number
             if not isinstance(document, Document):
                 kind = type(document).__name__
                 message = f"a {kind} is no LangChain Document"
@@ -89,7 +69,6 @@ class LangChainSource:
             yield self._item(document, seen)
 
     def _item(self, document: Document, seen: Counter[str]) -> RawDocument | LeftOut:
-        """Return one document under an id that none before it had."""
         metadata, text = document.metadata, repaired(document.page_content)
         source = _string(metadata, "source")
         identity = repaired(document.id or "") or source or content_key(text)
@@ -121,13 +100,11 @@ def _unused(identity: str, seen: Counter[str]) -> str:
 
 
 def _string(metadata: Mapping[str, object], name: str) -> str:
-    """Return a metadata value as a string, empty where there is none."""
     value = metadata.get(name)
     return "" if value is None else repaired(str(value)).strip()
 
 
 def _kept(metadata: Mapping[str, object]) -> dict[str, Metadata]:
-    """Return the metadata that a node can hold and no field has taken."""
     kept: dict[str, Metadata] = {}
     for name, value in metadata.items():
         if name in _OWN or value is None or not str(name).strip() or "\0" in str(name):

@@ -25,17 +25,11 @@ Row = dict[str, str]
 class TableFile:
     """A table in UTF-8; JSON is told by its first character.
 
-    Attributes:
-        path: Where it is.
-        nested: Columns with other values than texts and numbers, and where first.
+    Columns with other values than texts and numbers are `nested`, with where first.
     """
 
     def __init__(self, path: Path) -> None:
-        """Look at the beginning.
-
-        Raises:
-            SourceError: If the file cannot be read.
-        """
+        """Look at the beginning; `SourceError` if it cannot be read."""
         self.path = path
         self.nested: dict[str, str] = {}
         try:
@@ -46,11 +40,7 @@ class TableFile:
             raise SourceError(msg) from error
 
     def rows(self) -> Iterator[tuple[str, Row | str]]:
-        """Yield the place of each row with its texts, or with what is wrong with it.
-
-        Raises:
-            SourceError: If the file is no such table.
-        """
+        """Yield each row's place with texts, or what is wrong; or `SourceError`."""
         if self._json:
             yield from self._json_rows()
             return
@@ -73,16 +63,14 @@ class TableFile:
             msg = f"{self.path} is not UTF-8 ({error.reason}): save it as UTF-8."
             raise SourceError(msg) from error
         except csv.Error as error:
-            msg = (
+            raise SourceError(
                 f"{self.path}:{line} is no CSV: {error}. Look for a quote that is not "
                 "closed."
-            )
-            raise SourceError(msg) from error
+            ) from error
         finally:
             csv.field_size_limit(before)
 
     def _json_rows(self) -> Iterator[tuple[str, Row | str]]:
-        """Yield the objects of a JSON Lines file."""
         lines = LineFile(self.path, limit=_LONGEST).lines()
         try:
             for number, line in enumerate(lines, start=1):
@@ -111,7 +99,6 @@ class TableFile:
 
 
 def _header(path: Path, cells: list[str]) -> list[str]:
-    """Return the names of the columns."""
     names = [name.strip() for name in cells]
     twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
 from knowtrail.ingest.records import Damage, Failure
-from knowtrail.ingest.sources._articles import ArticleReader
-from knowtrail.ingest.sources._mediawiki import CONTACT, MediaWikiApi
+from knowtrail.ingest.sources._mediawiki import CONTACT, ArticleReader, MediaWikiApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,19 +55,9 @@ class WikipediaSource:
     ) -> None:
         """Say what to read; nothing is asked yet.
 
-        Args:
-            titles: Titles of articles.
-            topics: What to search for.
-            articles_per_topic: Articles to read for each topic.
-            language: Wikipedia's language code, such as `bg`.
-            api_url: Address of another wiki's api.php.
-            client: A client to use and to leave open.
-            contact: Address or e-mail for the wiki's operators, in the user agent.
-            interval: Least seconds from one request to the next.
-            attempts: How often one request is tried.
-            seconds: Time limit for connecting, and for each pause of the server.
-            keep_disambiguation: Read disambiguation pages as documents.
-            sleep: Waits a number of seconds.
+        The language is Wikipedia's code, such as `bg`; `api_url` is that of another
+        wiki. The contact, an address or e-mail for the wiki's operators, goes into the
+        user agent. The other options are those of `MediaWikiApi`.
 
         Raises:
             SettingsError: If the language is no code, the address none of the web, or
@@ -83,7 +72,8 @@ class WikipediaSource:
         self._per_topic = articles_per_topic
         self._language = "en" if language == "simple" else language
         self._url = api_url or f"https://{language}.wikipedia.org/w/api.php"
-        self._host = _host(self._url)
+        self.name = _host(self._url)
+        self.size: int | None = len(self._titles) + len(self._topics) * self._per_topic
         self._keep_disambiguation = keep_disambiguation
         self._client = client
         self._options: dict[str, Any] = {
@@ -93,38 +83,17 @@ class WikipediaSource:
             "seconds": seconds,
             "sleep": sleep,
         }
-        self._position = 0
-
-    @property
-    def name(self) -> str:
-        """Return the wiki's host."""
-        return self._host
-
-    @property
-    def size(self) -> int | None:
-        """Return the most articles that can come."""
-        return len(self._titles) + len(self._topics) * self._per_topic
-
-    @property
-    def position(self) -> int:
-        """Return how many titles and search results have been dealt with."""
-        return self._position
+        self.position = 0
 
     def items(self) -> Iterator[Item]:
-        """Yield the articles, asking for a few at a time.
-
-        Raises:
-            SourceError: If nothing was asked for, or the wiki does not answer the
-                first request.
-        """
+        """Yield articles, a few asked for at a time; `SourceError` without any."""
         if not any(title.strip() for title in (*self._titles, *self._topics)):
-            msg = "Nothing to read from Wikipedia: name titles or topics."
-            raise SourceError(msg)
+            raise SourceError("Nothing to read from Wikipedia: name titles or topics.")
         return self._read_all()
 
     def _read_all(self) -> Iterator[Item]:
         """Yield all items; a failure after the first is damage, not an error."""
-        self._position = 0
+        self.position = 0
         begun = False
         api = MediaWikiApi(self._url, client=self._client, **self._options)
         with closing(api):
@@ -144,10 +113,9 @@ class WikipediaSource:
                 yield Damage(message=f"{self.name} broke off. {error}")
 
     def _each(self, pages: ArticleReader) -> Iterator[Item]:
-        """Yield the articles of titles, then of topics."""
         for batch in _batches(_named(self._titles)):
             for found in pages.read(batch):
-                self._position += 1
+                self.position += 1
                 yield from found.items
         for topic in _named(self._topics):
             yield from self._topic(pages, topic)
@@ -160,16 +128,15 @@ class WikipediaSource:
         while batch := list(islice(hits, min(wanted - articles, _TITLES_AT_ONCE))):
             for found in pages.read(batch):
                 articles += found.is_article
-                self._position += found.is_article
+                self.position += found.is_article
                 yield from found.items
         if not articles:
             message = f"the search found no article{pages.suggestion(topic)}"
             yield Failure(title=topic, message=message)
-        self._position += wanted - articles
+        self.position += wanted - articles
 
 
 def _host(url: str) -> str:
-    """Return the host of an address, which must be one of the web."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and parts.port != 0
@@ -182,7 +149,6 @@ def _host(url: str) -> str:
 
 
 def _named(values: Iterable[str]) -> list[str]:
-    """Return what was asked for, each once, composed as wikis compose letters."""
     composed = (unicodedata.normalize("NFC", value).strip() for value in values)
     return list(dict.fromkeys(value for value in composed if value))
 
@@ -201,10 +167,8 @@ def _batches(titles: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _check_numbers(articles_per_topic: int, attempts: int, interval: float) -> None:
-    """Check the numbers of a source."""
     if min(articles_per_topic, attempts) < 1 or interval < 0:
-        msg = (
+        raise SettingsError(
             f"articles_per_topic {articles_per_topic}, attempts {attempts} and "
             f"interval {interval} must be at least 1, 1 and 0."
         )
-        raise SettingsError(msg)

@@ -1,24 +1,251 @@
-"""Lines of wikitext as paragraphs, lists, headings and tables, in reading order."""
+"""Lines of wikitext as paragraphs, lists, headings and tables, in reading order.
+
+A table becomes sentences: one for each row, every cell after its column's heading. A
+page whose tables say more than its prose is unreadable without them, so there they are
+kept. Cells that span rows are repeated, so that a row can be understood alone.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from knowtrail.ingest.wikitext.languages import is_trailing_heading
-from knowtrail.ingest.wikitext.marks import MARKS, unguard
-from knowtrail.ingest.wikitext.tables import (
-    Table,
-    find_tables,
-    layout_text,
-    row_sentences,
-)
+from knowtrail.ingest.wikitext.marks import BREAK, MARKS, unguard
+from knowtrail.ingest.wikitext.words import WORDS
+
+_OPEN = re.compile(r"[:*#;\s]*\{\|")
+_SPAN = re.compile(r"(row|col)span\s*=\s*[\"']?\s*(\d{1,4})", re.IGNORECASE)
+_NEXT_HEADING = re.compile(r"={1,6}[^=].*=\s*$")
+_MARKS = re.compile(MARKS)
+_SPACES = re.compile(r"\s+")
+_BEFORE_BRACKET = re.compile(rf"\s*{BREAK}\s*(?={MARKS}*[(\[])")
+_NEW_LINE = re.compile(rf"[\s,;]*(?:{BREAK}|\n[*#:;]*)\s*")
+_WORD = re.compile(r"[^\W\d_]{2}")
+_MAX_COLUMNS = 100
+_MAX_ROWSPAN = 500
+_NOTHING = frozenset({"", "-", "–", "—", "−", "n/a", "?", "."})
+_UNWANTED = frozenset({"ref", "refs", "ref.", "refs.", "references", "reference",
+                       "citation", "image", "flag", "№", "#", "source"})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell: its text and how many rows and columns it covers."""
+
+    header: bool
+    text: str
+    rows: int = 1
+    columns: int = 1
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as it was written, row by row."""
+
+    caption: str = ""
+    rows: list[list[Cell]] = field(default_factory=list)
+
+
+def find_tables(text: str) -> list[str | Table]:
+    """Split a text into the lines outside tables, joined, and the tables.
+
+    A table inside a table is dropped. A table that is never closed ends at the next
+    heading, so that it does not hide the rest of the page.
+    """
+    if "{|" not in text:
+        return [text]
+    return _Finder(text.split("\n")).run()
+
+
+class _Finder:
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._found: list[str | Table] = []
+        self._outside: list[str] = []
+        self._table: Table | None = None
+        self._depth = 0
+        self._last_end = max(
+            (n for n, line in enumerate(lines) if line.lstrip().startswith("|}")),
+            default=-1,
+        )
+
+    def run(self) -> list[str | Table]:
+        for number, line in enumerate(self._lines):
+            if self._table is None:
+                self._line_outside(line)
+            elif number > self._last_end and _NEXT_HEADING.match(line):
+                self._close()
+                self._outside.append(line)
+            else:
+                self._line_inside(line.lstrip())
+        self._close()
+        return self._found
+
+    def _line_outside(self, line: str) -> None:
+        if not _OPEN.match(line):
+            self._outside.append(line)
+            return
+        self._found.append("\n".join(self._outside))
+        self._outside = []
+        self._table, self._depth = Table(), 1
+
+    def _close(self) -> None:
+        if self._table is not None:
+            self._found.append(self._table)
+            self._table = None
+        elif self._outside:
+            self._found.append("\n".join(self._outside))
+            self._outside = []
+
+    def _line_inside(self, line: str) -> None:
+        table = self._table
+        if table is None:
+            return
+        if line.startswith("{|"):
+            self._depth += 1
+        elif line.startswith("|}"):
+            self._depth -= 1
+            if self._depth == 0:
+                self._close()
+                self._outside.append(line[2:])
+        elif self._depth == 1:
+            _add_line(table, line)
+
+
+def _add_line(table: Table, line: str) -> None:
+    if line.startswith("|+"):
+        table.caption = _content(line[2:])[1].strip()
+    elif line.startswith("|-"):
+        table.rows.append([])
+    elif line.startswith(("|", "!")):
+        if not table.rows:
+            table.rows.append([])
+        header = line[0] == "!"
+        pieces = re.split(r"\|\||!!", line[1:]) if header else line[1:].split("||")
+        table.rows[-1].extend(_cell(piece, header=header) for piece in pieces)
+    elif table.rows and table.rows[-1]:
+        table.rows[-1][-1].text += f"\n{line}"
+
+
+def _content(piece: str) -> tuple[str, str]:
+    attributes, bar, content = piece.partition("|")
+    return (attributes, content) if bar else ("", piece)
+
+
+def _cell(piece: str, *, header: bool) -> Cell:
+    attributes, content = _content(piece)
+    cell = Cell(header=header, text=content)
+    for kind, number in _SPAN.findall(attributes):
+        if kind.lower() == "row":
+            cell.rows = max(1, min(int(number), _MAX_ROWSPAN))
+        else:
+            cell.columns = max(1, min(int(number), _MAX_COLUMNS))
+    return cell
+
+
+def layout_text(table: Table) -> str | None:
+    """Return the content of a table that only places lists side by side, or None."""
+    cells = [cell for row in table.rows for cell in row]
+    if any(cell.header for cell in cells):
+        return None
+    if not any(re.search(r"\n[*#]", cell.text) for cell in cells):
+        return None
+    return "\n\n".join(cell.text.strip() for cell in cells)
+
+
+def row_sentences(table: Table) -> list[str]:
+    """Return a line for each row that says something.
+
+    Every cell follows the heading of its column: `Year: 1995; Film: Heat.`
+    Rows of numbers alone and rows with a single filled cell say nothing, unless that
+    cell goes over all columns or the table has only one.
+    """
+    lines: list[str] = []
+    headings: list[str] = []
+    grid = _grid(table)
+    width = max((len(row) for row, _ in grid), default=0)
+    for row, own in grid:
+        if row and all(cell is None or cell.header for cell in row):
+            headings = _merged([] if lines else headings, row)
+            continue
+        line, cells = _sentence(row, headings)
+        if cells > 1 or (line and own == 1 and (width == 1 or _spans_all(row))):
+            lines.append(line)
+    return lines
+
+
+def _grid(table: Table) -> list[tuple[list[Cell | None], int]]:
+    """Return rows with spanning cells repeated, and how many cells each has itself."""
+    result: list[tuple[list[Cell | None], int]] = []
+    pending: dict[int, tuple[int, Cell]] = {}
+    for cells in table.rows:
+        if not cells:
+            continue
+        row: list[Cell | None] = []
+        queue = list(cells)
+        while (queue or len(row) in pending) and len(row) < _MAX_COLUMNS:
+            column = len(row)
+            if column in pending:
+                left, cell = pending.pop(column)
+                if left > 1:
+                    pending[column] = (left - 1, cell)
+                row.append(cell)
+                continue
+            cell = queue.pop(0)
+            for offset in range(min(cell.columns, _MAX_COLUMNS - column)):
+                row.append(cell if offset == 0 else None)
+                if cell.rows > 1:
+                    pending[column + offset] = (cell.rows - 1, cell)
+        result.append((row, len(cells)))
+    return result
+
+
+def _merged(above: list[str], row: list[Cell | None]) -> list[str]:
+    """Return headings by column, a second heading row over the first."""
+    shown: list[str] = []
+    for column, cell in enumerate(row):
+        text = _plain(_cell_text(cell)) if cell is not None else ""
+        if cell is None and column:
+            text = shown[-1]
+        shown.append(text or (above[column] if column < len(above) else ""))
+    return shown
+
+
+def _sentence(row: list[Cell | None], headings: list[str]) -> tuple[str, int]:
+    """Write one row; return it and how many cells it tells of, none without words."""
+    parts: list[str] = []
+    words = False
+    for column, cell in enumerate(row):
+        text = "" if cell is None else _cell_text(cell)
+        if _plain(text).casefold() in _NOTHING:
+            continue
+        heading = headings[column] if column < len(headings) else ""
+        if heading.casefold().rstrip(":") in _UNWANTED:
+            continue
+        words = words or _WORD.search(text) is not None
+        label = f"{heading.rstrip(':')}: " if heading and len(heading) <= 60 else ""
+        parts.append(label + text.rstrip(".;, "))
+    return ("; ".join(parts) + ".", len(parts)) if words else ("", 0)
+
+
+def _spans_all(row: list[Cell | None]) -> bool:
+    return len(row) > 1 and row[0] is not None and not any(row[1:])
+
+
+def _cell_text(cell: Cell) -> str:
+    text = _BEFORE_BRACKET.sub(" ", cell.text.strip(f"{BREAK}\n*# "))
+    text = _NEW_LINE.sub(", ", text)
+    return _SPACES.sub(" ", text).strip(" ,")
+
+
+def _plain(text: str) -> str:
+    return _MARKS.sub("", text).strip()
+
 
 TABLE_SHARE = 0.5
 """Tables are kept where they hold more than this share of a page's text."""
 
-_MARKS = re.compile(MARKS)
 _HEADING = re.compile(r"(={1,6})(.+?)(=+)\s*$")
 _LIST = re.compile(r"[*#:;]+")
 _HATNOTE = re.compile(
@@ -61,7 +288,6 @@ def read_blocks(text: str, language: str) -> list[Block]:
 
 
 def _table_blocks(table: Table) -> list[Block]:
-    """Return a table as sentences, or its content where it is only layout."""
     layout = layout_text(table)
     if layout is not None:
         return _Lines(layout).run()
@@ -70,17 +296,24 @@ def _table_blocks(table: Table) -> list[Block]:
 
 
 def _without_trailing(blocks: list[Block], language: str) -> list[Block]:
-    """Leave out sections of references and the like."""
     kept: list[Block] = []
     dropping = 0
     for block in blocks:
         if block.kind == "heading":
             if dropping and block.level > dropping:
                 continue
-            dropping = block.level if is_trailing_heading(block.text, language) else 0
+            dropping = block.level if _is_trailing(block.text, language) else 0
         if not dropping:
             kept.append(block)
     return kept
+
+
+def _is_trailing(title: str, language: str) -> bool:
+    """Say whether a section, in English or the wiki's language, only has references."""
+    name = " ".join(title.casefold().split()).rstrip(":. ")
+    headings = WORDS["trailing_headings"]
+    base = language.lower().partition("-")[0]
+    return name in headings["en"] or name in headings.get(base, ())
 
 
 def _without_tables(blocks: list[Block]) -> list[Block]:
@@ -94,8 +327,6 @@ def _without_tables(blocks: list[Block]) -> list[Block]:
 
 
 class _Lines:
-    """Turns the lines between tables into blocks."""
-
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._blocks: list[Block] = []
@@ -104,14 +335,12 @@ class _Lines:
         self._term = ""
 
     def run(self) -> list[Block]:
-        """Return the blocks in their order."""
         for line in self._lines:
             self._line(_strip_quotes(line).rstrip())
         self._flush()
         return self._blocks
 
     def _line(self, line: str) -> None:
-        """Sort one line."""
         stripped = line.strip()
         heading = _HEADING.match(line) if line[:1] == "=" else None
         if not _MARKS.sub("", stripped) or _RULE.match(line):
@@ -124,7 +353,6 @@ class _Lines:
             self._add("indent" if line[0] == " " else "prose", stripped)
 
     def _heading(self, match: re.Match[str]) -> None:
-        """Begin a section."""
         self._flush()
         level = min(len(match[1]), len(match[3]))
         title = _MARKS.sub("", unguard(match[2])).strip().strip("=").strip()
@@ -132,7 +360,6 @@ class _Lines:
             self._blocks.append(Block(kind="heading", text=title, level=level))
 
     def _list_line(self, line: str) -> None:
-        """Add an item, a term, a definition or an indented line."""
         prefix = _LIST.match(line)
         marks = prefix[0] if prefix else ""
         text = line[len(marks) :].strip()
@@ -155,7 +382,6 @@ class _Lines:
             self._add("list", _ended(text))
 
     def _add(self, kind: str, text: str) -> None:
-        """Put a line into the current block, or begin one."""
         self._end_term()
         if self._kind and (kind == "list") != (self._kind == "list"):
             self._flush()
@@ -166,13 +392,11 @@ class _Lines:
         self._kind = kind
 
     def _end_term(self) -> None:
-        """Write a term that has no definition as a line."""
         if self._term:
             term, self._term = self._term, ""
             self._add("list", _ended(term))
 
     def _flush(self) -> None:
-        """End the current block."""
         self._end_term()
         if self._current:
             self._blocks.append(Block(kind="text", text="\n".join(self._current)))
@@ -189,11 +413,9 @@ def _ended(text: str) -> str:
 
 
 def _strip_quotes(line: str) -> str:
-    """Remove the apostrophes of bold and italic from a line.
-
-    Where both are left open, one apostrophe is meant as such, as MediaWiki reads it:
-    in `l'''amour''` it stays.
-    """
+    """Remove the apostrophes of bold and italic from a line."""
+    # Where both are left open, one apostrophe is meant as such, as MediaWiki reads it:
+    # in `l'''amour''` it stays.
     if "''" not in line:
         return line
     runs = [len(match[0]) for match in _QUOTES.finditer(line)]
@@ -206,5 +428,4 @@ def _strip_quotes(line: str) -> str:
 
 
 def _literal(run: int) -> int:
-    """Return how many apostrophes of a run are text."""
     return 1 if run == 4 else max(0, run - 5)

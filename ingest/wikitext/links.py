@@ -8,13 +8,6 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from knowtrail.ingest.keys import normalise_title
-from knowtrail.ingest.wikitext.languages import (
-    CATEGORY_PREFIXES,
-    FILE_PREFIXES,
-    INTERWIKI_PREFIXES,
-    LANGUAGE_CODES,
-    OTHER_NAMESPACES,
-)
 from knowtrail.ingest.wikitext.marks import (
     EMPTIED,
     LINK_END,
@@ -24,8 +17,12 @@ from knowtrail.ingest.wikitext.marks import (
     unguard,
 )
 from knowtrail.ingest.wikitext.templates import render_template
+from knowtrail.ingest.wikitext.words import LANGUAGE_CODES, WORDS
 
 _MARKS = re.compile(MARKS)
+_CATEGORIES = frozenset(WORDS["category_prefixes"])
+_FILES = frozenset(WORDS["file_prefixes"])
+_ELSEWHERE = frozenset(WORDS["interwiki_prefixes"] + WORDS["other_namespaces"])
 _NOT_IN_TITLES = frozenset("<>{}[]\n")
 _EXTERNAL = re.compile(
     r"\[(?:(?:https?:|ftps?:|news:|irc:)?//|mailto:)[^\s\[\]<>\"]{1,4000}"
@@ -46,7 +43,6 @@ class Links:
     """
 
     def __init__(self, language: str) -> None:
-        """Start without links."""
         self.language = language
         self.targets: list[str] = []
         self.categories: dict[str, None] = {}
@@ -69,23 +65,22 @@ class Links:
     def _special(self, shown: bool, prefix: str, rest: str, label: str) -> str | None:
         """Return what a link outside the articles shows, None for an article."""
         name = " ".join(prefix.lower().split())
-        if name in CATEGORY_PREFIXES:
+        if name in _CATEGORIES:
             if shown:
                 return label or rest
             category = normalise_title(_MARKS.sub("", rest))
             if category:
                 self.categories.setdefault(category)
             return ""
-        if name in FILE_PREFIXES:
+        if name in _FILES:
             return label or rest if shown else ""
         if prefix in LANGUAGE_CODES:
             return label or rest if shown else ""
-        if name in INTERWIKI_PREFIXES or name in OTHER_NAMESPACES:
+        if name in _ELSEWHERE:
             return label or rest.rpartition(":")[2]
         return None
 
     def _anchor(self, target: str, label: str, trail: str) -> str:
-        """Return the marked anchor of a link to an article."""
         text = (label or _shown_title(target)) + trail
         title = normalise_title(target)
         if not title or not text.strip() or len(self.targets) >= LINK_LIMIT:
@@ -97,7 +92,6 @@ class Links:
 
 
 def _shown_title(target: str) -> str:
-    """Return what a link without a label shows."""
     page, _, fragment = target.lstrip(":").partition("#")
     return page.strip() or fragment.strip()
 
@@ -129,8 +123,6 @@ def expand_brackets(text: str, links: Links) -> str:
 
 
 class _Brackets:
-    """The state of one pass."""
-
     def __init__(self, text: str, links: Links) -> None:
         self._text = text
         self._links = links
@@ -140,7 +132,6 @@ class _Brackets:
         self._position = 0
 
     def run(self) -> str:
-        """Return the text without templates and links."""
         while match := _TOKEN.search(self._text, self._position):
             self._out.append(self._text[self._position : match.start()])
             self._position = match.end()
@@ -159,7 +150,6 @@ class _Brackets:
         return "".join(self._out)
 
     def _bar(self) -> None:
-        """Note a separator."""
         if self._stack:
             self._stack[-1].bars.append(len(self._out))
         self._out.append("|")
@@ -201,7 +191,6 @@ class _Brackets:
         self._out.append("}" * count)
 
     def _shown(self, parts: list[str]) -> str:
-        """Return what a template shows."""
         shown = render_template(parts, self._links.language)
         if not shown and self._text.startswith("'", self._position):
             return EMPTIED
@@ -229,7 +218,6 @@ class _Brackets:
             self._position = trail.end()
 
     def _take(self, frame: _Frame) -> list[str]:
-        """Remove a frame's bracket and content; return its parts."""
         edges = [frame.start - 1, *frame.bars, len(self._out)]
         parts = [
             "".join(self._out[left + 1 : right]) for left, right in pairwise(edges)
@@ -239,6 +227,5 @@ class _Brackets:
 
 
 def _unclosed_bracket(pieces: list[str]) -> bool:
-    """Say whether a single square bracket is open at the end."""
     text = "".join(pieces)
     return text.rfind("[") > text.rfind("]")

@@ -1,64 +1,149 @@
-"""A page of wikitext: a redirect, a disambiguation page, or the text of an article."""
+"""A page of wikitext: a redirect, a disambiguation page, or the text of an article.
+
+Spaces and punctuation are mended around what was taken out; links keep their places.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from html import unescape
 from typing import TYPE_CHECKING
 
 from knowtrail.ingest.records import Link, ParsedDocument, Section
 from knowtrail.ingest.wikitext.blocks import read_blocks
 from knowtrail.ingest.wikitext.links import Links, expand_brackets, strip_external_links
-from knowtrail.ingest.wikitext.marks import clean_input
+from knowtrail.ingest.wikitext.marks import (
+    BREAK,
+    DROPPED,
+    EMPTIED,
+    LINK_END,
+    MARKS,
+    clean_input,
+    link_number,
+    unguard,
+)
 from knowtrail.ingest.wikitext.tags import strip_extensions, strip_html
-from knowtrail.ingest.wikitext.tidy import locate_links, tidy
+from knowtrail.ingest.wikitext.words import WORDS
 
 if TYPE_CHECKING:
     from knowtrail.ingest.wikitext.blocks import Block
 
-DISAMBIGUATION_TEMPLATES = frozenset({
-    # English
-    "disambiguation", "disambig", "disamb", "dab", "disam", "dbig", "disambiguate",
-    "disambiguation page", "disambiguation cleanup", "disambig-cleanup",
-    "disambig cleanup", "hndis", "hndisambig", "hndis-cleanup", "human name dab",
-    "human name disambiguation", "geodis", "geodab", "place name disambiguation",
-    "numberdis", "number disambiguation", "schooldis", "school disambiguation",
-    "hospitaldis", "hospital disambiguation", "mathdab", "mathematical disambiguation",
-    "mathematics disambiguation", "airport disambiguation", "biology disambiguation",
-    "call sign disambiguation", "callsigndis", "caselaw disambiguation",
-    "chinese title disambiguation", "church disambiguation", "churchdis",
-    "genus disambiguation", "letter disambiguation", "letter-number combination "
-    "disambiguation", "letter-numbercombdisambig", "molformdisambig",
-    "molecular formula disambiguation", "music disambiguation", "opus disambiguation",
-    "phonetics disambiguation", "portal disambiguation", "roaddis",
-    "road disambiguation", "species latin name disambiguation", "latindab",
-    "species latin name abbreviation disambiguation", "station disambiguation",
-    "synagogue disambiguation", "taxonomic authority disambiguation",
-    "template disambiguation", "3cc", "4cc", "tla", "tladisambig",
-    # German, French, Spanish, Italian, Portuguese, Catalan, Dutch
-    "begriffsklärung", "homonymie", "homonyme", "paronymie", "patronyme",
-    "desambiguación", "desambiguacion", "desambig", "des", "disambigua",
-    "desambiguação", "desambiguació", "doorverwijspagina", "dp",
-    # Slavic languages
-    "пояснение", "неоднозначность", "многозначность", "disambig-more",
-    "фамилия-тёзки", "список однофамильцев", "список однофамильцев-тёзок",
-    "багатозначність", "неоднозначнасць", "вишезначна одредница",
-    "вишезначна", "појаснување", "ujednoznacznienie", "rozcestník", "rozlišovacia "
-    "stránka", "razločitev", "višeznačna odrednica", "razdvojba", "višeznačnica",
-    # Nordic and Baltic languages, Finnish, Estonian, Hungarian
-    "förgrening", "gaffelsida", "grensida", "flertydig", "peker", "pekerside",
-    "peiker", "aðgreining", "täsmennyssivu", "täpsustuslehekülg", "täpsustus",
-    "egyért", "egyértelműsítő lap", "egyértelműsítő", "nozīmju atdalīšana",
-    "nuorodinis straipsnis",
-    # Romanian, Turkish, Greek, Hebrew, Arabic, Persian
-    "dezambiguizare", "anlam ayrımı", "anlam ayrım", "αποσαφήνιση", "αποσαφ",
-    "פירושונים", "توضيح", "صفحة توضيح", "ابهام‌زدایی", "ابهام زدایی",
-    # East and South-East Asia
-    "aimai", "曖昧さ回避", "人名の曖昧さ回避", "地名の曖昧さ回避", "消歧义", "消歧義",
-    "消歧义页", "消歧義頁", "동음이의", "동명이인", "định hướng", "trang định hướng",
-    "disambigu", "disambiguasi", "แก้ความกำกวม",
-})  # fmt: skip
-"""Names of templates that mark such a page, in lower case."""
 
+_M = rf"{MARKS}*"
+_ENTITY = re.compile(r"&(?:#\d{1,8}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+_NOTES = re.compile(
+    r"\s?\[(?:citation needed|clarification needed|when\?|who\?|which\?|by whom\?|"
+    r"according to whom\?|dubious[^\[\]]{0,30}|\d{1,3}(?:[,–-]\s?\d{1,3})*)\]"
+    r"(?=[\s.,;\[]|$)",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    rf" ?\((?:about )?{DROPPED} years? ago\)|(?:about )?{DROPPED} years? ago|"
+    rf"(?:,?\s*\b(?:pronounced|pronunciation:|pronounced as|or|also|named{_M}|"
+    rf"произнася се)\s*)?{DROPPED}"
+)
+_LEFTOVER = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||(?<= )\|\}(?=\s|$)")
+_BLANKS = re.compile("[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+_EMPTIED = re.compile(EMPTIED)
+_DOUBLE = re.compile(rf" ({_M}) +")
+_LINE_EDGES = re.compile(rf" *\n *({_M}) *")
+_OPENED = re.compile(rf"([(\[]{_M})[ ,;:]+(?={_M}[^\s])")
+_CLOSED = re.compile(rf"[ ,;:]+({_M}[)\]])")
+_EMPTY = re.compile(
+    rf" ?\(({_M})[ ,;:./–—-]*({_M})\)| ?\[({_M}) *({_M})\]| ?⟨({_M}) *({_M})⟩"
+)
+_REPEATED = re.compile(rf"([,;])({_M})(?: *{_M}[,;])+(?={_M}(?:\s|$))")
+_CUT_OFF = re.compile(rf"[,;:] ?({_M}\.)(?={_M}(?:\s|$))")
+_TWO_STOPS = re.compile(rf"\.({MARKS}+)\.(?={_M}(?:\s|$))")
+_LEADING = re.compile(rf"^({_M})[.,;:] +", re.MULTILINE)
+_LONELY_MONEY = re.compile(
+    r" ?\((?:equivalent to|about|or)? *(?:US)?[$£€](?!\d)[^()\d]{0,40}"
+    r"(?:\d{4}[^()]{0,20})?\)"
+)
+_SPACED = re.compile(rf" +({_M}[,.;:!?])(?={_M}(?:[\s)\]\"”’]|$))")
+_SPACED_FRENCH = re.compile(rf" +({_M}[,.])(?={_M}(?:[\s)\]\"”’]|$))")
+_ANY_MARK = re.compile(MARKS)
+
+
+def tidy(text: str, language: str) -> str:
+    """Return a block with its white space and punctuation as a reader expects.
+
+    French keeps spaces before high punctuation.
+    """
+    text = _EMPTIED.sub("", text.replace(BREAK, " "))
+    text = _LEFTOVER.sub("", text)
+    text = _unescaped(text)
+    text = _BLANKS.sub(" ", text)
+    if "[" in text:
+        text = _NOTES.sub("", text)
+    if DROPPED in text:
+        text = _SPOKEN.sub("", text)
+    if "(" in text or "[" in text:
+        text = _brackets(text)
+    text = _REPEATED.sub(r"\1\2", text)
+    spaced = _SPACED_FRENCH if language.startswith("fr") else _SPACED
+    text = _CUT_OFF.sub(r"\1", spaced.sub(r"\1", text))
+    text = _LEADING.sub(r"\1", _TWO_STOPS.sub(r".\1", text))
+    text = _DOUBLE.sub(r" \1", text)
+    text = _DOUBLE.sub(r" \1", text)
+    text = _LINE_EDGES.sub(r"\n\1", text)
+    return unguard(text.strip(" \n"))
+
+
+def _unescaped(text: str) -> str:
+    """Decode entities; what they name can be text only, never a mark."""
+    if "&" not in text:
+        return text
+    return _ENTITY.sub(lambda match: clean_input(unescape(match[0])), text)
+
+
+def _brackets(text: str) -> str:
+    if "$" in text or "£" in text or "€" in text:
+        text = _LONELY_MONEY.sub("", text)
+    for _ in range(3):
+        mended = _OPENED.sub(r"\1", text)
+        mended = _CLOSED.sub(r"\1", mended)
+        mended = _EMPTY.sub(lambda m: "".join(filter(None, m.groups())), mended)
+        if mended == text:
+            break
+        text = mended
+    return text
+
+
+def locate_links(marked: str, targets: list[str]) -> tuple[str, tuple[Link, ...]]:
+    """Take the marks out of a text and say where the anchors are."""
+    pieces: list[str] = []
+    links: list[Link] = []
+    opened: list[tuple[int, str]] = []
+    position = length = 0
+    for match in _ANY_MARK.finditer(marked):
+        piece = marked[position : match.start()]
+        pieces.append(piece)
+        length += len(piece)
+        position = match.end()
+        number = link_number(match[0])
+        if number is not None and number < len(targets):
+            opened.append((length, targets[number]))
+        elif match[0] == LINK_END and opened:
+            start, target = opened.pop()
+            links.append(Link(start=start, end=length, target=target))
+    pieces.append(marked[position:])
+    text = "".join(pieces)
+    if not unicodedata.is_normalized("NFC", text):
+        return unicodedata.normalize("NFC", text), ()
+    return text, tuple(filter(None, (_trimmed(link, text) for link in links)))
+
+
+def _trimmed(link: Link, text: str) -> Link | None:
+    """Return a link without white space at its ends, None where nothing is left."""
+    anchor = text[link.start : link.end]
+    start = link.start + len(anchor) - len(anchor.lstrip())
+    end = link.start + len(anchor.rstrip())
+    return Link(start=start, end=end, target=link.target) if start < end else None
+
+
+_DISAMBIGUATION = frozenset(WORDS["disambiguation"])
 _TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n\[\]]{1,60}?)\s*(?=[|}\n<])")
 _MAGIC = re.compile(r"__DISAMBIG__", re.IGNORECASE)
 _REDIRECT = re.compile(
@@ -79,11 +164,10 @@ def is_disambiguation(raw: str) -> bool:
 
 
 def _is_marked(text: str) -> bool:
-    """Say whether a text has a mark of such pages."""
     if _MAGIC.search(text):
         return True
     return any(
-        match[1].replace("_", " ").lower() in DISAMBIGUATION_TEMPLATES
+        match[1].replace("_", " ").lower() in _DISAMBIGUATION
         for match in _TEMPLATE.finditer(text)
     )
 
@@ -117,7 +201,6 @@ def parse_wikitext(raw: str, *, language: str = "en") -> ParsedDocument:
 
 
 def _assembled(blocks: list[Block], links: Links) -> ParsedDocument:
-    """Join blocks to a document."""
     texts: list[str] = []
     found: list[Link] = []
     headings: list[Section] = []

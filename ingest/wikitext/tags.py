@@ -1,22 +1,119 @@
-"""Comments, extension tags and HTML: what is hidden goes, what is shown stays."""
+"""Comments, extension tags and HTML: what is hidden goes, what is shown stays.
+
+TeX is shown as a line of text: Greek letters and signs, no commands, no braces.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.wikitext.formulas import readable_formula, superscript
-from knowtrail.ingest.wikitext.languages import words
 from knowtrail.ingest.wikitext.marks import BREAK, guard
+from knowtrail.ingest.wikitext.words import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_DROPPED = words(
-    "ref|references|gallery|timeline|score|imagemap|templatestyles|mapframe|maplink|"
-    "graph|inputbox|indicator|syntaxhighlight|source|style|script|hiero|includeonly|"
-    "categorytree|rss|charinsert|phonos|pre"
+
+_LIMIT = 400
+_HIGH, _LOW = "\ue000", "\ue001"
+_HIGH_SIGNS = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
+_RAISABLE = re.compile(r"[0-9+\-−=()n]+")
+_SYMBOLS: dict[str, str] = WORDS["tex"]
+_NO_TEX = frozenset(WORDS["dropped_tex"])
+_ENVIRONMENT = re.compile(r"\\(?:begin|end|over|atop|choose|matrix|cases|hline)\b|\\\\")
+_FRACTION = re.compile(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_SHORT_FRACTION = re.compile(r"\\[dtc]?frac\s*([0-9a-zA-Z])\s*([0-9a-zA-Z])")
+_ROOT = re.compile(r"\\sqrt\s*(?:\[[^\[\]]*\])?\s*\{([^{}]*)\}")
+_RAISE = re.compile(r"\^\s*(?:\{([^{}]*)\}|(\\?[^\s{}\\]|\\[a-zA-Z]+))")
+_LOWER = re.compile(r"_\s*(?:\{([^{}]*)\}|([^\s{}\\]|\\[a-zA-Z]+))")
+_WORDS = re.compile(
+    r"\\(?:math[a-z]+|text[a-z]*|mbox|hbox|operatorname|boldsymbol|rm|bar|vec|hat|ce|"
+    r"overline|tilde|underline)\s*\{([^{}]*)\}"
 )
+_GROUP = re.compile(r"(?<![a-zA-Z}^_\]])\{([^{}]*)\}")
+_COMMAND = re.compile(r"\\([a-zA-Z]+)\*?")
+_SPACING = re.compile(r"\\[,;:!> ]|~|&")
+_SPACES = re.compile(r"\s+")
+_LOOSE = re.compile(r" (?=[,;.)\]}²³¹⁰⁴-ⁿ^_])|(?<=[(\[{]) ")
+
+
+def superscript(text: str) -> str:
+    """Return text as it reads when it is set high: 10⁶, 19th, xⁿ, x^k."""
+    text = text.strip()
+    if not text:
+        return ""
+    if _RAISABLE.fullmatch(text):
+        return text.translate(_HIGH_SIGNS)
+    return text if len(text) > 1 or not text.isascii() else f"^{text}"
+
+
+def readable_formula(tex: str) -> str:
+    """Return a short formula as text; empty for matrices, cases and long ones."""
+    tex = tex.strip().removesuffix("\\\\").strip()
+    if len(tex) > _LIMIT or _ENVIRONMENT.search(tex):
+        return ""
+    tex = tex.replace("\\{", "\\lbrace ").replace("\\}", "\\rbrace ")
+    tex = _SPACING.sub(" ", tex)
+    for _ in range(12):
+        reduced = _reduce(tex)
+        if reduced == tex:
+            break
+        tex = reduced
+    tex = _COMMAND.sub(_command, tex)
+    tex = tex.replace("\\%", "%").replace("\\$", "$").replace("\\", "")
+    tex = tex.replace("{", "").replace("}", "").replace(_HIGH, "^").replace(_LOW, "_")
+    tex = tex.replace("\uff5b", "{").replace("\uff5d", "}")
+    return _LOOSE.sub("", _SPACES.sub(" ", tex)).strip()
+
+
+def _reduce(tex: str) -> str:
+    tex = _WORDS.sub(r"\1", tex)
+    tex = _FRACTION.sub(_fraction, tex)
+    tex = _SHORT_FRACTION.sub(r"\1/\2", tex)
+    tex = _ROOT.sub(lambda match: f"√{_wrapped(match[1])}", tex)
+    tex = _RAISE.sub(_raise, tex)
+    tex = _LOWER.sub(_lower, tex)
+    return _GROUP.sub(r" \1", tex)
+
+
+def _fraction(match: re.Match[str]) -> str:
+    return f"{_wrapped(match[1])}/{_wrapped(match[2])}"
+
+
+def _raise(match: re.Match[str]) -> str:
+    text = (match[1] if match[1] is not None else match[2]).strip()
+    if _RAISABLE.fullmatch(text):
+        return text.translate(_HIGH_SIGNS)
+    if text in {"\\prime", "'"}:
+        return "′"
+    if text in {"\\circ", "\\degree"}:
+        return "°"
+    return f"{_HIGH}{_wrapped(text)}"
+
+
+def _lower(match: re.Match[str]) -> str:
+    text = (match[1] if match[1] is not None else match[2]).strip()
+    return f"{_LOW}{_wrapped(text)}"
+
+
+def _wrapped(text: str) -> str:
+    """Put brackets around what is more than one thing."""
+    text = text.strip()
+    single = re.fullmatch(r"\\?\w+|[^\s]", text)
+    return (
+        text if single or (text.startswith("(") and text.endswith(")")) else f"({text})"
+    )
+
+
+def _command(match: re.Match[str]) -> str:
+    name = match[1]
+    if name in _NO_TEX:
+        return ""
+    return _SYMBOLS.get(name, f" {name} ")
+
+
+_DROPPED = frozenset(WORDS["dropped_tags"])
 _SHOWN: dict[str, Callable[[str], str]] = {
     "nowiki": guard,
     "math": lambda body: guard(readable_formula(body)),
@@ -40,15 +137,12 @@ def strip_extensions(text: str) -> str:
 
 
 class _Extensions:
-    """One pass over a text from left to right."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._out: list[str] = []
         self._closings: dict[str, re.Match[str] | None] = {}
 
     def run(self) -> str:
-        """Return the text without extension tags."""
         position = 0
         while match := _OPENING.search(self._text, position):
             self._out.append(self._text[position : match.start()])
@@ -73,7 +167,6 @@ class _Extensions:
         return rest.end()
 
     def _after_tag(self, match: re.Match[str]) -> int:
-        """Skip an extension tag, or show its content."""
         name = match[1].lower()
         if match[2].endswith("/"):
             return match.end()
@@ -97,13 +190,6 @@ class _Extensions:
         return known
 
 
-_PLAIN = words(
-    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|nobr|"
-    "noinclude|noscript|nowiki|onlyinclude|poem|q|rb|rp|rt|rtc|ruby|s|samp|small|"
-    "span|strike|strong|sub|sup|time|tt|u|var|wbr|references|ref|gallery|section|"
-    "includeonly|math|translate|tvar|languages|img|input|button|label|tbody|thead|"
-    "tfoot|colgroup|col|chem|ce|hr"
-)
 _REPLACED = {
     "br": BREAK,
     "p": "\n\n", "div": "\n\n", "blockquote": "\n\n", "center": "\n\n",
@@ -114,6 +200,7 @@ _REPLACED = {
 }  # fmt: skip
 _CLOSED = {"table": "\n|}\n", "td": "", "th": "", "li": "\n", "dt": "", "dd": "",
            "tr": "", "caption": "", "br": BREAK}  # fmt: skip
+_PLAIN = WORDS["plain_tags"]
 _HTML = re.compile(
     rf"<(/?)({'|'.join(sorted({*_PLAIN, *_REPLACED}, key=len, reverse=True))})"
     r"(?=[\s/>])([^<>]{0,2000})>",
@@ -137,7 +224,6 @@ def strip_html(text: str) -> str:
 
 
 def _html(match: re.Match[str]) -> str:
-    """Return what stands in the text for one tag."""
     name = match[2].lower()
     if match[1]:
         return _CLOSED.get(name, _REPLACED.get(name, ""))

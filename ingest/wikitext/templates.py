@@ -1,7 +1,7 @@
-"""Templates whose visible text belongs to the sentence; all others show nothing.
+"""Templates whose visible text belongs to the sentence, with numbers and measures.
 
-The tables are modest on purpose: what a reader would miss in a sentence is here,
-boxes, notes about the article, navigation and citations are not.
+All others show nothing. The tables are modest on purpose: what a reader would miss in a
+sentence is here, boxes, notes about the article, navigation and citations are not.
 """
 
 from __future__ import annotations
@@ -9,24 +9,88 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from knowtrail.ingest.wikitext.languages import LANGUAGE_CODES, LANGUAGE_NAMES
-from knowtrail.ingest.wikitext.marks import DROPPED
-from knowtrail.ingest.wikitext.template_names import (
-    CONSTANTS,
-    COUNTRIES,
-    FIRST_NAMES,
-    JOINED,
-    LAST_NAMES,
-    MONEY,
-    PRONUNCIATIONS,
-    QUOTES,
-    SHIPS,
-)
-from knowtrail.ingest.wikitext.units import measure, with_separators
+from knowtrail.ingest.wikitext.marks import BREAK, DROPPED
+from knowtrail.ingest.wikitext.words import LANGUAGE_CODES, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+_UNITS: dict[str, str] = WORDS["units"]
+_RANGES: dict[str, str] = WORDS["ranges"]
+_PLAIN_NUMBER = re.compile(r"([-−+]?)(\d+)((?:\.\d+)?)")
+_POINT_GROUPS = frozenset({"de", "es", "it", "nl", "tr", "id", "da", "pt", "el", "ca"})
+_SPACE_GROUPS = frozenset({
+    "fr", "bg", "ru", "pl", "cs", "uk", "be", "sv", "no", "nb", "fi", "hu", "sk",
+})  # fmt: skip
+
+
+def with_separators(number: str, language: str = "en") -> str:
+    """Return a plain number with its thousands apart, anything else as it is."""
+    match = _PLAIN_NUMBER.fullmatch(number.strip())
+    if match is None or len(match[2]) < 4 or len(match[2]) > 60:
+        return number.strip()
+    base = language.partition("-")[0]
+    grouped = f"{int(match[2]):,}"
+    if base in _POINT_GROUPS:
+        return match[1] + grouped.replace(",", ".") + match[3].replace(".", ",")
+    if base in _SPACE_GROUPS:
+        return match[1] + grouped.replace(",", " ") + match[3].replace(".", ",")
+    return match[1] + grouped + match[3]
+
+
+def measure(values: list[str], language: str = "en") -> str:
+    """Return a quantity such as `10 km`, `5 ft 8 in` or `3 to 4 m`.
+
+    The values are those of the convert template: numbers, words of a range, the unit,
+    then what to convert to, which is not shown.
+    """
+    if not values:
+        return ""
+    shown = _quantity(values[0], language)
+    index = 1
+    while index + 1 < len(values) and values[index].strip().lower() in _RANGES:
+        joint = _RANGES[values[index].strip().lower()]
+        shown += joint + _quantity(values[index + 1], language)
+        index += 2
+    if index >= len(values) or not values[index].strip():
+        return shown
+    shown += f" {_unit(values[index])}"
+    if _is_compound(values, index):
+        shown += f" {_quantity(values[index + 1], language)} {_unit(values[index + 2])}"
+    return shown
+
+
+def _is_compound(values: list[str], index: int) -> bool:
+    return (
+        len(values) > index + 2
+        and values[index].strip() in {"ft", "lb", "st", "mi", "yd", "foot"}
+        and re.fullmatch(r"[\d.+/]+", values[index + 1].strip()) is not None
+        and values[index + 2].strip() in {"in", "oz", "lb", "ft", "yd", "chain"}
+    )
+
+
+def _quantity(value: str, language: str) -> str:
+    value = re.sub(r"^(\d+)\+(\d+/+\d+)$", r"\1 \2", value.strip()).replace("//", "/")
+    if value.startswith("-"):
+        value = "−" + value[1:]
+    return with_separators(value, language)
+
+
+def _unit(code: str) -> str:
+    code = code.strip()
+    if code in {"C", "F"}:
+        return f"°{code}"
+    return _UNITS.get(code.lower(), code)
+
+
+_CONSTANTS: dict[str, str] = WORDS["constants"] | {"br": BREAK, "break": BREAK}
+_COUNTRIES: dict[str, str] = WORDS["countries"]
+_LANGUAGES: dict[str, str] = WORDS["language_names"]
+_PRONUNCIATIONS = re.compile(
+    r"ipac?-.+|age|time ago|respell|pron(?:-.*|unciation)?|usdict|audio(?:-.*)?|"
+    r"pronunciation|listen|мфа|api|lautschrift|afi|fonetisch"
+)
 _NAMED = re.compile(r"\s*([\w .()/-]{1,40}?)\s*=(.*)", re.DOTALL)
 _Handler: TypeAlias = "Callable[[Arguments], str]"
 _SPACES = re.compile(r"[\s_]+")
@@ -43,7 +107,6 @@ class Arguments:
     """
 
     def __init__(self, parts: list[str], language: str) -> None:
-        """Sort the arguments behind the name of the template."""
         self.positional: list[str] = []
         self.language = language
         self._named: dict[str, str] = {}
@@ -63,7 +126,6 @@ class Arguments:
         return self.positional[key - 1] if key <= len(self.positional) else ""
 
     def _place(self, place: int, value: str) -> None:
-        """Set a numbered argument."""
         while len(self.positional) < place:
             self.positional.append("")
         self.positional[place - 1] = value
@@ -72,20 +134,20 @@ class Arguments:
 def render_template(parts: list[str], language: str) -> str:
     """Return what a template, rendered inside, shows in a sentence, mostly nothing."""
     name = _SPACES.sub(" ", parts[0]).strip().lower().removeprefix("template:")
-    if name in CONSTANTS:
+    if name in _CONSTANTS:
         if len(parts) > 1 and name in {"yes", "no", "partial", "won", "nom", "n/a"}:
-            return Arguments(parts, language).get(1) or CONSTANTS[name]
-        return CONSTANTS[name]
+            return Arguments(parts, language).get(1) or _CONSTANTS[name]
+        return _CONSTANTS[name]
     handler = _HANDLERS.get(name)
     if handler is not None:
         return handler(Arguments(parts, language))
     if name.startswith("lang-"):
         return _named_language(name[5:], Arguments(parts, language))
-    if PRONUNCIATIONS.fullmatch(name):
+    if _PRONUNCIATIONS.fullmatch(name):
         return DROPPED
     code = parts[0].strip()
-    if code in COUNTRIES and language.partition("-")[0] == "en":
-        return COUNTRIES[code]
+    if code in _COUNTRIES and language.partition("-")[0] == "en":
+        return _COUNTRIES[code]
     function, colon, value = parts[0].partition(":")
     if colon:
         return _function(function.strip().lower(), value, language)
@@ -93,7 +155,6 @@ def render_template(parts: list[str], language: str) -> str:
 
 
 def _function(name: str, value: str, language: str) -> str:
-    """Return what a parser function such as formatnum shows."""
     value = value.strip()
     if name == "formatnum":
         return with_separators(value, language)
@@ -104,10 +165,6 @@ def _function(name: str, value: str, language: str) -> str:
     if name == "ucfirst":
         return value[:1].upper() + value[1:]
     return value[:1].lower() + value[1:] if name == "lcfirst" else ""
-
-
-def _first(arguments: Arguments) -> str:
-    return arguments.get(1)
 
 
 def _last(arguments: Arguments) -> str:
@@ -129,7 +186,7 @@ def _money(symbol: str) -> _Handler:
 def _named_language(code: str, arguments: Arguments) -> str:
     """Show text in another language, after its name where the wiki is English."""
     text = arguments.get(1)
-    name = LANGUAGE_NAMES.get(code) or LANGUAGE_NAMES.get(code.partition("-")[0])
+    name = _LANGUAGES.get(code) or _LANGUAGES.get(code.partition("-")[0])
     if not text or name is None or arguments.language.partition("-")[0] != "en":
         return text
     return text if arguments.get("label") == "none" else f"{name}: {text}"
@@ -140,7 +197,6 @@ def _convert(arguments: Arguments) -> str:
 
 
 def _value(arguments: Arguments) -> str:
-    """Show a number with uncertainty, exponent and unit."""
     number = with_separators(arguments.get(1), arguments.language)
     spread = arguments.get(2)
     if spread.startswith("("):
@@ -154,7 +210,6 @@ def _value(arguments: Arguments) -> str:
 
 
 def _fraction(arguments: Arguments) -> str:
-    """Show `1/2` or `1 1/2`."""
     values = [value for value in arguments.positional if value]
     if len(values) == 1:
         return f"1/{values[0]}"
@@ -166,7 +221,6 @@ def _fraction(arguments: Arguments) -> str:
 
 
 def _as_of(arguments: Arguments) -> str:
-    """Show `As of March 2012`."""
     if arguments.get("alt"):
         return arguments.get("alt")
     date = _date(arguments.positional)
@@ -177,7 +231,6 @@ def _as_of(arguments: Arguments) -> str:
 
 
 def _date(values: list[str]) -> str:
-    """Show year, month, day as `12 February 1809`."""
     values = [value.strip() for value in values if value.strip()]
     if not values or not values[0][:4].isdigit():
         return values[0] if values else ""
@@ -206,7 +259,6 @@ def _english_sound(arguments: Arguments) -> str:
 
 
 def _author_and_year(arguments: Arguments) -> str:
-    """Show who is cited within a sentence, without pages."""
     *authors, year = arguments.positional or [""]
     joined = " and ".join([", ".join(authors[:-1]), authors[-1]]) if authors else ""
     return f"{joined.removeprefix(' and ')} {year}".strip()
@@ -229,7 +281,6 @@ def _coordinates(arguments: Arguments) -> str:
 
 
 def _density(arguments: Arguments) -> str:
-    """Show people for each unit of area."""
     try:
         density = float(arguments.get(1)) / float(arguments.get(2))
     except (ValueError, ZeroDivisionError):
@@ -239,7 +290,6 @@ def _density(arguments: Arguments) -> str:
 
 
 def _nihongo(arguments: Arguments) -> str:
-    """Show a Japanese word after its English one."""
     english, *others = [*arguments.positional, "", "", ""][:4]
     inner = ", ".join(filter(None, others))
     if not english:
@@ -250,11 +300,6 @@ def _nihongo(arguments: Arguments) -> str:
 def _quote(arguments: Arguments) -> str:
     text = arguments.get("text") or arguments.get("quote") or arguments.get(1)
     return f"\n\n{text}\n\n"
-
-
-def _columns(arguments: Arguments) -> str:
-    text = _last(arguments)
-    return f"\n{text}\n"
 
 
 def _ordered(arguments: Arguments) -> str:
@@ -282,10 +327,6 @@ def _ship(prefix: str) -> _Handler:
     return show
 
 
-def _named_ship(arguments: Arguments) -> str:
-    return " ".join(filter(None, arguments.positional[:2]))
-
-
 def _old_style_date(arguments: Arguments) -> str:
     day, year, old = [*arguments.positional, "", "", ""][:3]
     shown = f"{day} {year}".strip()
@@ -306,24 +347,8 @@ def _music(arguments: Arguments) -> str:
     return signs.get(arguments.get(1).lower(), arguments.get(1))
 
 
-def _power(arguments: Arguments) -> str:
-    return f" × 10<sup>{arguments.get(1)}</sup>"
-
-
-def _raised(arguments: Arguments) -> str:
-    return f"<sup>{arguments.get(1)}</sup>"
-
-
-def _angled(arguments: Arguments) -> str:
-    return f"⟨{arguments.get(1)}⟩"
-
-
 def _number(arguments: Arguments) -> str:
     return with_separators(arguments.get(1), arguments.language)
-
-
-def _list_cell(arguments: Arguments) -> str:
-    return f"\n{arguments.get(1)}\n"
 
 
 def _french_century(arguments: Arguments) -> str:
@@ -333,15 +358,17 @@ def _french_century(arguments: Arguments) -> str:
 
 
 _HANDLERS: dict[str, _Handler] = {
-    **dict.fromkeys(FIRST_NAMES, _first),
-    **dict.fromkeys(LAST_NAMES, _last),
-    **{name: _joined(separator) for name, separator in JOINED.items()},
-    **dict.fromkeys(QUOTES, _quote),
-    **{name: _ship(name.upper()) for name in SHIPS},
-    **{name: _money(symbol) for name, symbol in MONEY.items()},
+    **dict.fromkeys(WORDS["first_names"], lambda arguments: arguments.get(1)),
+    **dict.fromkeys(WORDS["last_names"], _last),
+    **{name: _joined(separator) for name, separator in WORDS["joined"].items()},
+    **dict.fromkeys(WORDS["quotes"], _quote),
+    **{name: _ship(name.upper()) for name in WORDS["ships"]},
+    **{name: _money(symbol) for name, symbol in WORDS["money"].items()},
     **dict.fromkeys(("convert", "cvt", "conv", "unité", "unit", "nombre"), _convert),
-    **dict.fromkeys(("columns-list", "col-list", "columns list"), _columns),
-    **dict.fromkeys(("plainlist", "flatlist", "plain list"), _list_cell),
+    **dict.fromkeys(("columns-list", "col-list", "columns list"),
+                    lambda arguments: f"\n{_last(arguments)}\n"),
+    **dict.fromkeys(("plainlist", "flatlist", "plain list"),
+                    lambda arguments: f"\n{arguments.get(1)}\n"),
     **dict.fromkeys(("ordered list", "numbered list", "bulleted list"), _ordered),
     **dict.fromkeys(("ill", "interlanguage link", "link-interwiki", "iw"),
                     _foreign_link),
@@ -350,7 +377,8 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("simplenuclide", "simplenuclide2", "nuclide", "nuclide2"),
                     _nuclide),
     **dict.fromkeys(("railgauge", "track gauge", "rail gauge"), _gauge),
-    **dict.fromkeys(("sup", "superscript"), _raised),
+    **dict.fromkeys(("sup", "superscript"),
+                    lambda arguments: f"<sup>{arguments.get(1)}</sup>"),
     **dict.fromkeys(("harvnb", "harvtxt", "harv", "harvp", "harvcoltxt", "harvcol"),
                     _author_and_year),
     "coord": _coordinates,
@@ -358,7 +386,7 @@ _HANDLERS: dict[str, _Handler] = {
     "us patent": lambda arguments: f"US patent {arguments.get(1)}",
     "ipac-en": _english_sound,
     **dict.fromkeys(("vr", "angbr", "angle bracket", "angle brackets", "grapheme"),
-                    _angled),
+                    lambda arguments: f"⟨{arguments.get(1)}⟩"),
     **dict.fromkeys(("nts", "number table sorting", "format price", "formatnum",
                      "bartable"), _number),
     **dict.fromkeys(("dts", "date table sorting", "start date", "film date", "release "
@@ -368,9 +396,10 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(("nihongo", "nihongo2", "korean", "nihongo4"), _nihongo),
     "as of": _as_of, "asof": _as_of,
     "val": _value,
-    "e": _power, "10^": _power,
+    **dict.fromkeys(("e", "10^"),
+                    lambda arguments: f" × 10<sup>{arguments.get(1)}</sup>"),
     "pow": lambda arguments: f"{arguments.get(1)}<sup>{arguments.get(2)}</sup>",
-    "ship": _named_ship,
+    "ship": lambda arguments: " ".join(filter(None, arguments.positional[:2])),
     "oldstyledate": _old_style_date,
     "music": _music,
     **dict.fromkeys(("ipa", "ipa2", "ipa link", "ipalink", "ipaslink", "ipablink"),

@@ -96,16 +96,14 @@ def _loaded(name: str) -> Algorithm:
     found = _offered()[name].load()
     made = found() if isinstance(found, type) else found
     if not _walks(made):
-        msg = (
+        raise InputError(
             f"The entry point {name!r} of {ENTRY_POINTS} is {str(made)[:80]}: it must "
             "be a class or object with a name and a method walk."
         )
-        raise InputError(msg)
     return cast("Algorithm", made)
 
 
 def _walks(found: object) -> bool:
-    """Return whether something is an algorithm."""
     named = isinstance(getattr(found, "name", None), str)
     return named and callable(getattr(found, "walk", None))
 
@@ -137,16 +135,14 @@ def algorithm(name: str | Algorithm, *, published: bool = False) -> Algorithm:
         return known[name]
     every = sorted({*ALGORITHMS, *_offered()})
     if published and name in every:
-        msg = (
+        raise InputError(
             f"The preset 'published' has no algorithm {name!r}: name one of "
             f"{', '.join(PUBLISHED_ALGORITHMS)}, or leave the preset out."
         )
-        raise InputError(msg)
     if name in every:
         return _loaded(name)
     near = difflib.get_close_matches(name[:80], every, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    msg = (
+    raise UnknownAlgorithmError(
         f"Unknown algorithm {name[:80]!r}: {hint}The algorithms are {', '.join(every)}."
     )
-    raise UnknownAlgorithmError(msg)

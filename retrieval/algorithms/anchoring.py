@@ -19,13 +19,7 @@ _FARTHEST = 800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What the walk from one anchor may use.
-
-    Attributes:
-        sentences: How many sentences there may be when it ends; None for any number.
-        chunks: How many chunks with new sentences there may be then.
-        hops: Edges that it may follow.
-    """
+    """What the walk from one anchor may use: totals at its end, None for no limit."""
 
     sentences: int | None
     chunks: int | None
@@ -33,15 +27,7 @@ class Share:
 
 
 def shares(harvest: Harvest, *, left: int) -> Share | None:
-    """Return the next anchor's part of what is left of the budgets.
-
-    Args:
-        harvest: What has been used.
-        left: Anchors that have not been walked from, the next one among them.
-
-    Returns:
-        The share; None where a budget is used up.
-    """
+    """Return the next anchor's part of what is left; None where a budget is used up."""
     options = harvest.options
     sentences = _part(_enough(harvest), harvest.found, left)
     chunks = _part(options.max_chunks, harvest.fruitful, left)
@@ -100,11 +86,6 @@ def in_turn(
 
     The best chunk of each document that has not been walked in comes first, then the
     best of the rest.
-
-    Args:
-        hits: The chunks that are left, nearest first.
-        documents: Chunk id -> id of its document, as far as it is known.
-        walked: Ids of the documents of the walk's steps.
     """
     best = {documents.get(hit.id, hit.id): hit.id for hit in reversed(hits)}
     first = {chunk_id for document, chunk_id in best.items() if document not in walked}

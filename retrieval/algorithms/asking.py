@@ -12,7 +12,6 @@ from knowtrail.retrieval.protocols import (
     ElapsedRequest,
     ExpandRequest,
     HomesRequest,
-    ModelReply,
     ModelRequest,
     ProjectionRequest,
 )
@@ -21,6 +20,7 @@ from knowtrail.retrieval.walk import RankedChunk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from knowtrail.graph.models.language_models import ModelReply
     from knowtrail.retrieval.algorithms.rules import Rules
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Vector, Visit, Walking
@@ -66,14 +66,7 @@ class Ranking:
 
     The reader is asked for `anchor_hits(k)` chunks first and for twice as many each
     time that the caller comes to the end; the sentences of chunks are fetched a few
-    chunks at a time, and more each time.
-
-    Attributes:
-        query: The question's vector.
-        ranked: The ranking as far as it was read.
-        vectors: Chunk id -> its vector, of what was read.
-        documents: Chunk id -> id of its document, as far as the reader told.
-        complete: Whether there are no more chunks.
+    chunks at a time, and more each time. It is `complete` where there are no more.
     """
 
     def __init__(
@@ -87,17 +80,11 @@ class Ranking:
         complete: bool = False,
         wanted: int | None = None,
     ) -> None:
-        """Prepare the ranking; nothing is asked for yet.
+        """Prepare the ranking of which `k` places must be right; nothing is asked yet.
 
-        Args:
-            query: The question's vector.
-            k: How many places at the top must be right.
-            known: A ranking that was read before, to go on from.
-            rules: How equal scores are ordered.
-            documents: Whether it is asked which documents the chunks are of.
-            complete: Whether the known ranking has every chunk.
-            wanted: Chunks that will be opened, as far as it is known: they are asked
-                for together.
+        A `known` one, which may be `complete`, is gone on from. With `documents` it is
+        asked which these are of. Chunks that will be opened, as far as it is known
+        which are `wanted`, are asked for together.
         """
         self.query = query
         self.ranked = known
@@ -155,9 +142,8 @@ class Ranking:
     def read(self, *, words: str = "") -> Walking[tuple[str, ...]]:
         """Ask for the ranking, longer than before.
 
-        Returns:
-            Ids of the chunks that have most of the words, if some are given; they are
-            in the ranking too.
+        Returns ids of the chunks that have most of the words, if some are given; they
+        are in the ranking too.
         """
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)

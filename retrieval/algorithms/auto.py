@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
+from knowtrail.ingest.names import name_key, words_of
 from knowtrail.retrieval.algorithms.asking import Ranking, ask_visits
 from knowtrail.retrieval.algorithms.auto_chain import Chained, Parts, chained
 from knowtrail.retrieval.algorithms.auto_graph import (
@@ -26,8 +27,11 @@ from knowtrail.retrieval.algorithms.auto_spread import (
 )
 from knowtrail.retrieval.algorithms.auto_words import (
     as_written,
+    content_words,
     possible_names,
     question_names,
+    title_key,
+    unknown_names,
 )
 from knowtrail.retrieval.algorithms.harvest import Harvest
 from knowtrail.retrieval.cosine import cosines
@@ -59,6 +63,8 @@ SPREAD = 2.0
 """What a standard deviation of cosines is worth beside a logarithm of ranks."""
 POOL = 400
 """Chunks nearest to the question among which its words are looked for."""
+WRITTEN = 5
+"""Chunks that a name of the question may have that is no term."""
 BROAD = 0.5
 """How much names may count at most where a place is kept for the question's words."""
 _SENTENCES = 3
@@ -80,6 +86,8 @@ class Ablation:
     Attributes:
         ranks: PageRank over chunks and terms; without it the dense order.
         terms: Half of the seeds are the question's terms.
+        written: Names of the question that are no terms are looked for in texts.
+        titles: A name leads first to the documents that it is the title of.
         rarity: Chains count by the rarity of the term that links them.
         coverage: Chains count by the words that they add.
         gate: Names count less for questions whose rarest name is common.
@@ -91,6 +99,8 @@ class Ablation:
 
     ranks: bool = True
     terms: bool = True
+    written: bool = True
+    titles: bool = True
     rarity: bool = True
     coverage: bool = True
     gate: bool = True
@@ -105,19 +115,21 @@ class Auto:
     1. The 100 chunks nearest to the question are anchors; they, and the names in the
        question, lead to further chunks through the terms that they name.
     2. A random walk over these chunks and terms, which starts again at the anchors and
-       at the question's terms, half and half, gives each chunk a rank.
+       at the question's terms, half and half, gives each chunk a rank. A term leads
+       first to the documents that it is the title of.
     3. A chunk gains by the best chain of two: another good chunk that shares with it a
-       rare name that the question does not have, and lacks words of the question that
-       this one has.
+       rare name that the question does not have, best the title of one of them, and
+       lacks words of the question that this one has.
 
-    All of it counts by the rarity of the question's rarest name; the rest is the dense
-    order: `counts` has no `chunks` where that is all there is, as for a question
-    without names, or in a corpus without terms. As far as names do not count, the
-    chunks of a document lose the more of them there were before, so that the answer
-    covers the question; sentences that are far from it, beside the best, stay out.
-    Where names count less than half, the sixth place is for the chunk with the best
-    BM25 among the 400 nearest, of a document that is not heard yet. The score of the
-    walk is the mean cosine of its chunks.
+    All of it counts in full where a name of the question is the title of a document
+    near it, or else by the rarity of its rarest name; the rest is the dense order:
+    `counts` has no `chunks` where that is all there is, as for a question without
+    names, or in a corpus without terms. As far as names do not count, the chunks of a
+    document lose the more of them there were before, so that the answer covers the
+    question; sentences that are far from it, beside the best, stay out. Where names
+    count less than half, the sixth place is for the chunk with the best BM25 among the
+    400 nearest, of a document that is not heard yet. The score of the walk is the mean
+    cosine of its chunks.
 
     The candidates of a step are the 20 best chunks of the ranking that were left, of
     the last step 100, with the scores that they are ranked by: logarithms, which are
@@ -171,14 +183,7 @@ class Auto:
         query: Vector,
         harvest: Harvest,
     ) -> Walking[Sequence[Place]]:
-        """Return chunks, best first; nothing where no name is known.
-
-        Args:
-            anchors: The chunks nearest to the question, best first.
-            found: Their terms, and those of the question.
-            query: The question's vector.
-            harvest: Its counts take how many terms and chunks were looked at.
-        """
+        """Return chunks, best first; nothing where no name is known."""
         ids = tuple(anchor.id for anchor in anchors)
         question = harvest.options.question
         names = question_names(question, found.counts)
@@ -187,6 +192,9 @@ class Auto:
         counts |= {"questionTerms": len(names), "gate": round(gate, 6)}
         if not found.counts or gate == 0:
             return ()
+        if self.parts.written:
+            found = yield from _with_written(found, query, question)
+            names = question_names(question, found.counts)
         scores = np.array([anchor.score for anchor in anchors])
         used = names if self.parts.terms else ()
         start = seeds(ids, scores, used, found.counts, found.chunks)
@@ -201,6 +209,7 @@ class Auto:
             {**more.named, **found.named},
             {**found.counts, **more.counts},
             found.chunks,
+            {**more.titles, **found.titles} if self.parts.titles else {},
         )
         counts |= {"chunks": len(graph.ids), "terms": len(graph.names)}
         dense = dict(zip(ids, standardised(scores).tolist(), strict=True))
@@ -224,8 +233,11 @@ class Auto:
         return _places(graph, result, names, near_by)
 
     def _gate(self, names: Sequence[str], found: TermsFound) -> float:
-        """Return how much names count: the rarity of the rarest one, from 0 to 1."""
+        """Return how much names count: 1 for a title, or how rare the rarest one is."""
         if not self.parts.gate:
+            return 1.0
+        titles = map(title_key, found.titles.values())
+        if self.parts.titles and not set(names).isdisjoint(titles):
             return 1.0
         most = idf_of(1, found.chunks)
         rarest = max((idf_of(found.counts[n], found.chunks) for n in names), default=0)
@@ -254,7 +266,6 @@ def _places(
 
 
 def _by_cosine(anchors: Sequence[RankedChunk]) -> list[Place]:
-    """Return anchors in their order, scored as if no name counted."""
     scores = SPREAD * standardised(np.array([anchor.score for anchor in anchors]))
     return [
         Place(id=anchor.id, score=score, near=number)
@@ -282,8 +293,45 @@ def _order(scores: Vector) -> list[int]:
 
 
 def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:
-    """Ask for terms and chunks that name them."""
     return cast("TermsFound", (yield request))
+
+
+def _with_written(
+    found: TermsFound, query: Vector, question: str
+) -> Walking[TermsFound]:
+    """Add names of the question that are no terms, and the few chunks that have them.
+
+    A name in one chunk connects nothing, so it is no term, but it leads there.
+    """
+    wanted = list(unknown_names(question, found.counts).items())[:WRITTEN]
+    near: dict[str, Sequence[str]] = {}
+    for name, label in wanted:  # one by one: a common name would crowd out others
+        # Function words cost more than they tell; indexes may keep accents.
+        words = " ".join(content_words(f"{label} {name}"))
+        hits = cast("Candidates", (yield AnchorRequest(vector=query, words=words)))
+        near[name] = hits.by_words
+    if not any(near.values()):
+        return found
+    ids = tuple(sorted(set().union(*near.values())))
+    more = yield from _ask_terms(TermsRequest(chunk_ids=ids))
+    texts = {i: f" {name_key(words_of(more.texts[i]))} " for i in sorted(more.named)}
+    having = {
+        name: [i for i, text in texts.items() if i in ids and f" {name} " in text]
+        for name, ids in near.items()
+    }
+    few = {name: ids for name, ids in having.items() if 0 < len(ids) <= WRITTEN}
+    rows = {i for ids in few.values() for i in ids}
+    named = {
+        i: (*more.named[i], *(name for name, ids in few.items() if i in ids))
+        for i in rows
+    }
+    return replace(
+        found,
+        counts={**more.counts, **found.counts, **{n: len(few[n]) for n in few}},
+        named={**found.named, **named},
+        texts={**found.texts, **{i: more.texts[i] for i in rows}},
+        titles={**found.titles, **{i: more.titles[i] for i in rows}},
+    )
 
 
 def _around(query: Vector, documents: dict[str, str]) -> Walking[Mapping[str, str]]:
@@ -344,11 +392,7 @@ def _arrive(
     opened: Mapping[str, Visit | None],
     least: float,
 ) -> Walking[StopReason | None]:
-    """Take a chunk as the next step, if it has a new sentence.
-
-    Returns:
-        The budget that is used up then.
-    """
+    """Take a chunk with a new sentence as the next step; return the budget it ends."""
     options, last, visit = harvest.options, harvest.last, opened[place.id]
     if visit is None or not harvest.new_sentences(visit):
         return None
@@ -378,7 +422,6 @@ def _reason(
     opened: Mapping[str, Visit | None],
     harvest: Harvest,
 ) -> str:
-    """Return in words how a chunk was found."""
     before = opened.get(place.before)
     link = ""
     if place.term and before is not None:
@@ -400,10 +443,7 @@ def _reason(
 
 
 def _linked(before: Visit, visit: Visit, harvest: Harvest) -> str:
-    """Return what to call the chunk that a chain comes from.
-
-    Its step is named where that is not the one right before.
-    """
+    """Return what to call the chunk that a chain comes from, maybe with its step."""
     one, other = before.chunk, visit.chunk
     if one.document_id == other.document_id:
         called = "another part of it"

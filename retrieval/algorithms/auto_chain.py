@@ -22,6 +22,8 @@ FIRSTS = 20
 """Chunks that a chain may begin with."""
 READ = 100
 """Chunks whose words are compared with the question's, beside the first ones."""
+SHARED = 0.5
+"""What a name that is the title of neither document is worth beside one that is."""
 WORTH = 4.0
 """What the rarest name, or all words that were missing, are worth: e ** 4 in rank."""
 
@@ -38,11 +40,9 @@ class Parts:
 class Chained:
     """Scores of chunks with the chunk that each is best reached from.
 
-    Attributes:
-        scores: One a chunk of the graph.
-        before: Row of the chunk that the best chain comes from; -1 where there is none,
-            or where it begins with a chunk of a lower base.
-        term: Column of the rarest term that links the two; -1 for none.
+    `before` is the row of that one, -1 where there is none, or where the chain begins
+    with a chunk of a lower base; `term` the column of the best term that links the two,
+    or -1.
     """
 
     scores: Vector
@@ -71,18 +71,8 @@ def chained(
 
     A chain leads from `a` to a chunk that shares with it a term that the question
     lacks. It is worth base(a) less the highest base, plus the gate times WORTH times
-    the rarity of the rarest such term, plus the same times the share of the question's
+    the rarity of the best such term, plus the same times the share of the question's
     words missing in `a` that the chunk has. A chain never takes anything away.
-
-    Args:
-        graph: Chunks and terms.
-        base: Score of each chunk by itself, a logarithm.
-        question: Its text.
-        names: Terms of the question: what it names already leads nowhere new.
-        gate: How much chains count, from 0 to 1.
-        text_of: Returns the text of a chunk by its id; few are asked for.
-        anchors: Ids of the chunks nearest to the question.
-        parts: What is counted.
     """
     order = np.lexsort((np.arange(len(base)), -base))
     firsts = order[:FIRSTS]
@@ -110,25 +100,29 @@ def chained(
 def _links(
     graph: LocalGraph, firsts: npt.NDArray[np.int64], known: frozenset[str]
 ) -> tuple[Vector, npt.NDArray[np.int64]]:
-    """Return the rarity of the rarest new term that first and other chunks share.
-
-    Returns:
-        Rarities from 0 to 1 and columns of the terms, both of shape (firsts, chunks).
-    """
+    """Return rarity, 0 to 1, and column of the best new term that two chunks share."""
+    # Both have shape (firsts, chunks). A term that is the title of neither document has
+    # `SHARED` of its rarity.
     by_term = np.argsort(graph.term, kind="stable")
-    chunks = graph.chunk[by_term]
+    chunks, titled = graph.chunk[by_term], graph.titled[by_term]
     starts = np.searchsorted(graph.term[by_term], np.arange(len(graph.names) + 1))
     of_chunk = np.searchsorted(graph.chunk, np.arange(len(graph.ids) + 1))
     rarity = _rarity(graph)
     links = np.zeros((len(firsts), len(graph.ids)))
     terms = np.full(links.shape, -1, dtype=np.int64)
     for place, first in enumerate(firsts.tolist()):
-        columns = graph.term[of_chunk[first] : of_chunk[first + 1]].tolist()
+        edges = slice(of_chunk[first], of_chunk[first + 1])
+        columns = graph.term[edges].tolist()
+        own = dict(zip(columns, graph.titled[edges].tolist(), strict=True))
         for column in sorted(columns, key=lambda c: (rarity[c], -c)):
             if rarity[column] > 0 and graph.names[column] not in known:
-                rows = chunks[starts[column] : starts[column + 1]]
-                links[place, rows] = rarity[column]
-                terms[place, rows] = column
+                found = slice(starts[column], starts[column + 1])
+                rows = chunks[found]
+                leads = own[column] | titled[found]
+                worth = rarity[column] * np.where(leads, 1.0, SHARED)
+                better = worth >= links[place, rows]
+                links[place, rows[better]] = worth[better]
+                terms[place, rows[better]] = column
     return links, terms
 
 
@@ -147,14 +141,9 @@ def _coverage(
     text_of: Callable[[str], str],
     anchors: frozenset[str],
 ) -> Vector:
-    """Return which share of the words that a first chunk lacks the others have.
-
-    Words weigh by how few of the chunks that were reached through names have them: the
-    anchors would not do, they were chosen for these words.
-
-    Returns:
-        Shares from 0 to 1, of shape (firsts, read).
-    """
+    """Return which share of the words that a first chunk lacks the others have."""
+    # Words weigh by how few of the chunks that were reached through names have them:
+    # the anchors would not do, they were chosen for these words. Shape (firsts, read).
     asked = sorted(set(stems(question)))
     has = {
         row: np.array([word in found for word in asked], dtype=np.float64)

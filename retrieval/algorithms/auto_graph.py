@@ -7,10 +7,13 @@ that it comes out the same from every reader to the last bit.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from knowtrail.retrieval.algorithms.auto_words import names_within, title_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +26,10 @@ RESTART = 0.3
 """Share of a walker's steps that start again: it sees three or four steps far."""
 ROUNDS = 20
 """Steps of the power iteration; what is left of an error is RESTART's rest ** 20."""
-POWER = 4
+POWER = 3
 """How much the first of the anchors count more than the others."""
+TITLED = 0.9
+"""Share of what leaves a term that goes to documents it is the title of, if any."""
 MENTIONS = 1000
 """Chunks that are fetched through names, counted once for each name: a cost limit."""
 BROAD_LEAST = 50
@@ -33,12 +38,7 @@ BROAD_LEAST = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seeds:
-    """Where a random walker starts again.
-
-    Attributes:
-        chunks: Chunk id -> probability.
-        terms: Name of a term -> probability.
-    """
+    """Where a random walker starts again: probability by chunk id, and by term."""
 
     chunks: Mapping[str, float]
     terms: Mapping[str, float]
@@ -46,15 +46,11 @@ class Seeds:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LocalGraph:
-    """Chunks and the terms they name, as one list of edges.
+    """Chunks and the terms they name, both sorted, as one list of edges.
 
-    Attributes:
-        ids: Ids of the chunks, sorted.
-        names: Names of the terms, sorted.
-        chunk: Row of the chunk of each edge, chunk after chunk.
-        term: Column of the term of each edge.
-        idf: For each term, the logarithm of how few chunks of the corpus name it.
-        counts: For each term, how many chunks of the corpus name it.
+    Of each edge there is the row of the chunk, the column of the term, and whether that
+    is the title of the chunk's document; of each term how many chunks of the corpus
+    name it, and the logarithm of how few.
     """
 
     ids: tuple[str, ...]
@@ -63,6 +59,7 @@ class LocalGraph:
     term: npt.NDArray[np.int64]
     idf: Vector
     counts: Vector
+    titled: npt.NDArray[np.bool_]
 
     def rarest_of(self, names: Sequence[str]) -> dict[int, str]:
         """Return for the rows of chunks that have one of some names the rarest."""
@@ -85,16 +82,15 @@ class LocalGraph:
         outside of this part is lost. Personalised PageRank is from Haveliwala,
         "Topic-sensitive PageRank" (2002); that it helps where passages and phrases
         form one graph, from Gutierrez and others, "HippoRAG" (2024).
-
-        Args:
-            seeds: Where it starts again; terms and chunks that are not here are left
-                out.
         """
         chunks, terms = len(self.ids), len(self.names)
         weight = self.idf[self.term]
         total = np.bincount(self.chunk, weights=weight, minlength=chunks)
         out = weight / np.maximum(total, 1e-12)[self.chunk]
         back = 1.0 / self.counts[self.term]
+        own = np.bincount(self.term, weights=self.titled, minlength=terms)[self.term]
+        home = self.titled / np.maximum(own, 1.0)
+        back = np.where(own > 0, (1 - TITLED) * back + TITLED * home, back)
         start = _placed(self.ids, seeds.chunks)
         names = _placed(self.names, seeds.terms)
         at, on = start, names
@@ -111,7 +107,6 @@ class LocalGraph:
 
 
 def _placed(keys: Sequence[str], values: Mapping[str, float]) -> Vector:
-    """Return values in the order of keys, 0 where there is none."""
     return np.array([values.get(key, 0.0) for key in keys], dtype=np.float64)
 
 
@@ -135,7 +130,7 @@ def seeds(
 ) -> Seeds:
     """Return where walks for a question start: half at chunks, half at its terms.
 
-    A chunk counts by how far its cosine is above the mean of the anchors, to the fourth
+    A chunk counts by how far its cosine is above the mean of the anchors, to the third
     power; a term by its idf.
     """
     above = np.maximum(standardised(scores), 0.0) ** POWER
@@ -159,20 +154,11 @@ def worth_opening(
     counts: Mapping[str, int],
     total: int,
 ) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """Return the terms whose chunks are worth fetching, within the limit of MENTIONS.
+    """Return terms to open whole, terms to open in part, and how many chunks of each.
 
-    They are taken in the order of what each of their chunks would get from a walker's
-    first steps, so that rare terms of good anchors come first. What is left is shared
-    among the question's terms that have more chunks than that.
-
-    Args:
-        seeds: Where walks start.
-        named: Chunk id -> names of its terms, of the anchors.
-        counts: Term -> how many chunks name it.
-        total: How many chunks the corpus has.
-
-    Returns:
-        Terms to open whole; terms of which some chunks are opened; how many of each.
+    Within the limit of MENTIONS, they are taken in the order of what each of their
+    chunks would get from a walker's first steps, so that rare terms of good anchors
+    come first. What is left is shared among the question's terms that have more chunks.
     """
     mass = dict(seeds.terms)
     for chunk_id, share in seeds.chunks.items():
@@ -193,17 +179,27 @@ def worth_opening(
 
 
 def local_graph(
-    named: Mapping[str, Sequence[str]], counts: Mapping[str, int], total: int
+    named: Mapping[str, Sequence[str]],
+    counts: Mapping[str, int],
+    total: int,
+    titles: Mapping[str, str],
 ) -> LocalGraph:
     """Return the graph of some chunks and all their terms.
 
-    Args:
-        named: Chunk id -> names of its terms.
-        counts: Term -> how many chunks of the corpus name it.
-        total: How many chunks the corpus has.
+    A chunk names what its title names too, where that is another document's title:
+    the longer name hides the shorter one from those who look for names in texts.
     """
+    title = {chunk_id: title_key(titles.get(chunk_id, "")) for chunk_id in named}
+    heads = counts.keys() & set(title.values())
+    named = {
+        chunk_id: tuple(heads.intersection(names_within(title[chunk_id])).union(found))
+        for chunk_id, found in named.items()
+    }
     ids = tuple(sorted(named))
-    names = tuple(sorted({name for found in named.values() for name in found}))
+    # What titles add is counted, too: a walker's shares must not pass one.
+    edges = Counter(name for found in named.values() for name in found)
+    counts = {name: max(counts[name], edges[name]) for name in edges}
+    names = tuple(sorted(edges))
     column = {name: place for place, name in enumerate(names)}
     sizes = [len(named[chunk_id]) for chunk_id in ids]
     return LocalGraph(
@@ -215,5 +211,8 @@ def local_graph(
             dtype=np.int64,
         ),
         idf=np.array([idf_of(counts[name], total) for name in names]),
-        counts=np.array([max(1, counts[name]) for name in names], dtype=np.float64),
+        counts=np.array([counts[name] for name in names], dtype=np.float64),
+        titled=np.array(
+            [name == title[i] for i in ids for name in sorted(named[i])], dtype=bool
+        ),
     )

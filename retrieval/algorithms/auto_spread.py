@@ -26,10 +26,7 @@ class Place:
     """A chunk in the ranking of `auto`.
 
     Attributes:
-        id: The chunk.
-        score: What it is ranked by.
-        before: The chunk that it is joined to by a name; empty for none.
-        term: The name that both have; empty for none.
+        before: The chunk that it is joined to by a name, the term; empty for none.
         led: Whether the other one led here, so that this one is ranked higher.
         asked: The rarest name that it shares with the question; empty for none.
         near: Its number among the anchors, from 1, by cosine; 0 where it is none.
@@ -52,16 +49,8 @@ def spread(
     """Return places in an order in which no document has all the first ones.
 
     Each chunk of a document loses a little more than the one before it, so that a text
-    that is all about the question still comes often, and others are heard.
-
-    Args:
-        places: Chunks, best first.
-        documents: Chunk id -> id of its document; one that is not here counts as of a
-            document of its own.
-        share: How much of the loss counts, from 0 to 1.
-
-    Returns:
-        The same chunks by what is left of their scores.
+    that is all about the question still comes often, and others are heard. A chunk
+    whose document is not known counts as of one of its own.
     """
     if not share:
         return list(places)
@@ -84,15 +73,8 @@ def worded(
     """Return places, the sixth of which is the best one by the question's words.
 
     An encoder can be far off where the very words of the question stand. So of the
-    chunks whose documents are not heard yet, the one with the best BM25 comes sixth;
-    nothing changes where none has a word of the question.
-
-    Args:
-        places: Chunks, best first.
-        documents: Chunk id -> id of its document.
-        texts: Chunk id -> its text, of those among which it is looked for; BM25 counts
-            words in these.
-        question: Its text.
+    chunks with these texts, whose documents are not heard yet, the one with the best
+    BM25 among them comes sixth; nothing changes where none has a word of the question.
     """
     first, rest = list(places[:WORDED]), places[WORDED:]
     heard = {documents.get(place.id, place.id) for place in first}
@@ -121,13 +103,6 @@ def joined(
 
     Nothing is ranked by that. Joined are two of different documents, by the rarest name
     that both have and the question has not; a place that a chain led to stays as it is.
-
-    Args:
-        places: Chunks in the order in which they are visited.
-        named: Chunk id -> names of its terms.
-        documents: Chunk id -> id of its document.
-        rarity: Name -> how rare it is; one that all chunks have is 0.
-        asked: Names of the question.
     """
     new = {name for name, rare in rarity.items() if rare > 0}.difference(asked)
     told = list(places[:1])

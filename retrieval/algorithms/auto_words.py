@@ -6,8 +6,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.names import MOST_WORDS, is_nameable, name_key, words_of
-from knowtrail.ingest.terms import TermFinder
+from knowtrail.ingest.names import (
+    MOST_WORDS,
+    is_nameable,
+    name_key,
+    names_in,
+    words_of,
+)
+from knowtrail.ingest.terms import TermFinder, title_names
 from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
@@ -23,11 +29,7 @@ _LEAST = 3
 
 
 def possible_names(question: str) -> tuple[str, ...]:
-    """Return every run of a question's words that could be a name, sorted.
-
-    Args:
-        question: Its text; names are looked for in its first 200 words.
-    """
+    """Return every run of a question's first 200 words that could be a name, sorted."""
     found = words_of(question)[:_LONGEST]
     runs = (
         found[start : start + size]
@@ -38,13 +40,38 @@ def possible_names(question: str) -> tuple[str, ...]:
 
 
 def question_names(question: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in a question, the longest from the left, sorted.
-
-    Args:
-        question: Its text.
-        names: Those of its possible names that are terms of the corpus.
-    """
+    """Return the names in a question, the longest from the left, sorted."""
     return tuple(sorted(set(TermFinder(names).find(question))))
+
+
+def unknown_names(question: str, names: Iterable[str]) -> dict[str, str]:
+    """Return what a question surely writes as a name and no known name is or shares.
+
+    By the form in which names are compared, as it is written there.
+    """
+    known = [f" {name} " for name in question_names(question, names)]
+    found = {
+        name_key(words): name.label
+        for name in names_in(question)
+        if name.certain and is_nameable(words := words_of(name.label))
+    }
+    return {
+        name: found[name]
+        for name in sorted(found)
+        if not any(f" {name} " in one or one in f" {name} " for one in known)
+    }
+
+
+@lru_cache(maxsize=50_000)
+def title_key(title: str) -> str:
+    """Return the name that a title stands for; empty where it is none."""
+    return next(iter(title_names([title])), "")
+
+
+@lru_cache(maxsize=5_000)
+def names_within(title: str) -> frozenset[str]:
+    """Return every shorter run of a title's words that could be a name."""
+    return frozenset(possible_names(title)).difference([title])
 
 
 def stems(text: str) -> list[str]:
@@ -56,7 +83,12 @@ def stems(text: str) -> list[str]:
 
 
 def content_stems(question: str) -> list[str]:
-    """Return the stems of a question's words, without the function words.
+    """Return the stems of a question's words, without the function words."""
+    return list(map(_stem, content_words(question)))
+
+
+def content_words(question: str) -> list[str]:
+    """Return a question's words without the function words.
 
     The function words are those of the language that most of the question is in, of
     the lists that the package bm25s has; all words are kept where nothing else is left.
@@ -66,7 +98,7 @@ def content_stems(question: str) -> list[str]:
     asked = words(question)
     lists = [frozenset(getattr(stopwords, f"STOPWORDS_{name}")) for name in _LANGUAGES]
     function = max(lists, key=lambda one: sum(word in one for word in asked))
-    return [_stem(word) for word in asked if word not in function] or asked
+    return [word for word in asked if word not in function] or asked
 
 
 def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
@@ -105,10 +137,8 @@ def as_written(name: str, text: str) -> str:
 
 
 def _folded(run: re.Match[str]) -> list[tuple[str, tuple[int, int]]]:
-    """Return the words of a run of letters as names are compared, with their places.
-
-    In scripts without spaces each letter is a word.
-    """
+    """Return the words of a run of letters as names are compared, with their places."""
+    # In scripts without spaces each letter is a word.
     words = words_of(run.group())
     start, end = run.span()
     if len(words) == end - start:

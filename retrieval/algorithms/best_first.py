@@ -41,13 +41,9 @@ def keep_going(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Way:
-    """How an algorithm chooses.
+    """How an algorithm chooses: the score of a candidate, and when to stop before.
 
-    Attributes:
-        measure: The score of a candidate.
-        reason: What a chosen chunk is, in a few words.
-        stop: When to stop before choosing.
-        apart: Whether only chunks without any sentence already found are candidates.
+    `apart` allows only chunks without any sentence already found.
     """
 
     measure: Measure
@@ -88,16 +84,7 @@ def best_first(way: Way, options: WalkOptions, rules: Rules) -> Choose:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Path:
-    """A path that a walk might take.
-
-    Attributes:
-        ids: Its chunks.
-        vector: Vector of its last chunk.
-        nearness: Cosine of that and the question.
-        keys: Keys of the sentences of its chunks.
-        measures: Scores of its steps, one by one.
-        ended: Whether it cannot go on.
-    """
+    """A path that a walk might take, as far as the chunk whose vector it has."""
 
     ids: tuple[str, ...]
     vector: Vector
@@ -107,7 +94,6 @@ class _Path:
     ended: bool = False
 
     def order(self) -> tuple[float, tuple[str, ...]]:
-        """Return what paths are sorted by: the mean score, then the ids."""
         return -sum(self.measures) / len(self.measures), self.ids
 
 
@@ -118,11 +104,9 @@ def _look_ahead(
     measures: Vector,
     order: list[int],
 ) -> Walking[int]:
-    """Return the row that the best path begins with.
-
-    A path is as good as the mean of its steps; one that comes to a dead end stays as
-    it is. The `beam` best paths are opened at each level, in one request.
-    """
+    """Return the row that the best path begins with."""
+    # A path is as good as the mean of its steps; one that comes to a dead end stays as
+    # it is. The `beam` best paths are opened at each level, in one request.
     start = _Path(
         ids=(),
         vector=position.here,

@@ -65,7 +65,6 @@ class _Draft:
     considered: Sequence[RankedChunk] = ()
 
     def complete(self, index: int) -> Step:
-        """Return it as the step of that number."""
         return Step(
             index=index,
             hop=self.hop,
@@ -79,23 +78,12 @@ class _Draft:
 
 
 class Harvest:
-    """Steps and sentences of a walk that is under way.
+    """Steps and sentences of a walk that is under way, with its budgets and rules.
 
     A sentence counts once, by its id: two windows share the node of a sentence, while
-    equal texts in two places are two sentences (but see `Rules.by_text`).
-
-    Attributes:
-        query: The question's vector.
-        options: Budgets of the whole walk.
-        rules: Whose rules hold.
-        hops: Edges followed so far.
-        visited: Ids of the chunks visited, or found to be gone.
-        seen: Keys of the sentences found, see `Rules.key`.
-        sentences: The sentences found, before any cut.
-        scores: Their cosines to the question, one by one.
-        best: The highest of them; before the first, what it starts from.
-        measured: What the algorithm measured at each hop.
-        counts: What else is told of the walk.
+    equal texts in two places are two sentences (but see `Rules.by_text`). `seen` has
+    the keys of the sentences found, before any cut, `scores` their cosines, `best` the
+    highest of these; `visited` has chunks found to be gone too.
     """
 
     def __init__(self, query: Vector, options: WalkOptions, rules: Rules = OWN) -> None:
@@ -179,14 +167,10 @@ class Harvest:
     def read(
         self, visit: Visit, *, most: int | None = None, least: float = 0.0
     ) -> None:
-        """Take the new sentences of the chunk of the last step.
+        """Take the new sentences of the chunk of the last step, at most so many.
 
-        Args:
-            visit: The chunk.
-            most: How many sentences to take at most, those nearest to the question;
-                None takes all.
-            least: Share of the best cosine of all sentences so far that each must
-                have, but for the nearest one; 0 takes all.
+        Those nearest to the question are taken. Each but the nearest must have the
+        least share of the best cosine of all sentences so far.
         """
         new = self.new_sentences(visit)
         found = scored(self.query, new)
@@ -283,7 +267,6 @@ class Considered(Sequence[RankedChunk]):
         return repr(self._all())
 
     def _all(self) -> tuple[RankedChunk, ...]:
-        """Return the chunks in order."""
         if self._ranked is None:
             values = self._scores.tolist()
             self._ranked = tuple([

@@ -38,12 +38,7 @@ _FINAL: frozenset[StopReason] = frozenset({"model_stopped", "time_limit"})
 class Sight:
     """What a score may be made of, its cosines worked out once.
 
-    Attributes:
-        query: The question's vector, of shape (d,).
-        here: The current chunk's, of shape (d,).
-        nearness: Cosine of the two.
-        vectors: Those to be scored, of shape (n, d).
-        scores: Their n cosines to the question.
+    The query and the current chunk's vector have shape (d,), those to be scored (n, d).
     """
 
     query: Vector
@@ -57,18 +52,9 @@ class Sight:
 class Position:
     """Where a walk stands when it must choose.
 
-    Attributes:
-        query: The question's vector.
-        here: Vector of the chunk it is at.
-        nearness: Cosine of the two.
-        visit: That chunk.
-        around: Its out-neighbours as the reader gave them. Their `sentences` are keys
-            of the rules in force.
-        scores: Cosines of the out-neighbours and the question.
-        open: Rows of those it may go to.
-        harvest: What has been gathered.
-        previous: What the algorithm measured at the hop that led here; None at an
-            anchor.
+    `around` are the out-neighbours as the reader gave them, with sentences as keys of
+    the rules in force; `open` the rows of those it may go to; `previous` what the
+    algorithm measured at the hop that led here, None at an anchor.
     """
 
     query: Vector
@@ -94,13 +80,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Move:
-    """Where a walk goes next.
-
-    Attributes:
-        row: Row of the chunk among those around.
-        measure: What the algorithm measured for it.
-        reason: How it was chosen, in a few words.
-    """
+    """Where a walk goes next: a row of those around, its measure, and why."""
 
     row: int
     measure: float
@@ -138,20 +118,6 @@ def hop_walk(
     anchors, each gets an equal share of what is left, and a step with hop 0; one that
     was walked over meanwhile is replaced by the next best. Such a walk ends with the
     budget that is used up, else with `anchors_exhausted`.
-
-    Args:
-        query: The question's vector.
-        options: Budgets and the hop limit.
-        choose: The algorithm's decision at each position.
-        rules: Whose rules hold.
-        apart: Whether a walk goes only to chunks without any sentence already found.
-        score_of: What the walk's score is the mean of.
-
-    Returns:
-        The trail; its ranking is that of the anchors.
-
-    Raises:
-        InputError: If the rules have no place for an option.
     """
     rules.check(options)
     harvest = Harvest(query, options, rules)
@@ -179,14 +145,7 @@ def hop_walk(
 def _next_anchor(
     harvest: Harvest, ranking: Ranking, hits: list[RankedChunk], left: int
 ) -> Walking[_Place | None]:
-    """Return the next anchor that was not walked over; None where there is none.
-
-    Args:
-        harvest: What has been visited.
-        ranking: Where more are found once those are gone.
-        hits: The anchors, nearest first.
-        left: How many will be wanted, which are opened in one round trip.
-    """
+    """Return the next anchor that was not walked over; None where there is none."""
     while True:
         rest = in_turn(
             [hit for hit in hits if hit.id not in harvest.visited],
@@ -278,13 +237,7 @@ def _move(
 def open_rows(
     around: Candidates, visited: set[str], seen: set[str] | None
 ) -> list[int]:
-    """Return which chunks a walk may go to.
-
-    Args:
-        around: Chunks with the keys of their sentences.
-        visited: Ids of chunks it may not go to.
-        seen: Keys of sentences that a chunk may not have; None for any.
-    """
+    """Return the rows of chunks that are not visited and have no sentence seen."""
     rows = [i for i, chunk_id in enumerate(around.ids) if chunk_id not in visited]
     if not seen:
         return rows

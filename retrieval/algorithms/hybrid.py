@@ -84,13 +84,7 @@ class Mmr:
 def diverse(
     near: Sequence[RankedChunk], vectors: Mapping[str, Vector], balance: float
 ) -> list[RankedChunk]:
-    """Return chunks in the order of `Mmr`.
-
-    Args:
-        near: The chunks, nearest first.
-        vectors: Their vectors.
-        balance: How much nearness counts, from 0 to 1.
-    """
+    """Return chunks in the order of `Mmr`."""
     if not near:
         return []
     rows = np.stack([vectors[hit.id] for hit in near])

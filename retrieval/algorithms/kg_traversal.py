@@ -62,5 +62,4 @@ class KgTraversal:
 
 
 def _likeness(sight: Sight) -> Vector:
-    """Return how similar chunks are to the current one."""
     return cosines(sight.here, sight.vectors)

@@ -18,8 +18,9 @@ from knowtrail.retrieval.walk import RankedChunk, StopReason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from knowtrail.graph.models.language_models import ModelReply
     from knowtrail.retrieval.algorithms.harvest import Harvest
-    from knowtrail.retrieval.protocols import ModelReply, WalkOptions
+    from knowtrail.retrieval.protocols import WalkOptions
     from knowtrail.retrieval.walk import Trail
 
 
@@ -53,11 +54,7 @@ class LlmGuidedTraversal:
     rules: Rules = OWN
 
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
-        """Walk where the model says.
-
-        Raises:
-            InputError: If the options do not hold the question's words.
-        """
+        """Walk where the model says; the options hold the question's words."""
         if not options.question.strip():
             msg = f"{self.name} needs the question's words: set WalkOptions.question."
             raise InputError(msg)
@@ -119,7 +116,6 @@ class LlmGuidedTraversal:
 
 
 def _texts(position: Position, rows: list[int]) -> Walking[list[Candidate]]:
-    """Return candidates with their texts."""
     ids = [position.around.ids[i] for i in rows]
     opened = yield from position.harvest.open(ids)
     return [
@@ -141,7 +137,6 @@ def _excuse(reply: ModelReply, seconds: float) -> str:
 
 
 def _count(harvest: Harvest, reply: ModelReply, said: Verdict | None) -> None:
-    """Count a call of the model."""
     counts = harvest.counts
     for name, more in (
         ("modelCalls", 1),
@@ -166,12 +161,7 @@ _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A chunk that the model may choose.
-
-    Attributes:
-        chunk: Id and cosine to the question.
-        text: Its text, of which the model sees the beginning.
-    """
+    """A chunk that the model may choose, of whose text it sees the beginning."""
 
     chunk: RankedChunk
     text: str
@@ -179,12 +169,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a valid answer says.
-
-    Attributes:
-        row: Which candidate was chosen, from 0; None to stop.
-        reasoning: Why, in the model's words, on one line and cut.
-    """
+    """What a valid answer says: a row of the candidates, None to stop, and why."""
 
     row: int | None
     reasoning: str
@@ -193,15 +178,11 @@ class Verdict:
 def guiding_prompt(
     question: str, extracted: Sequence[str], candidates: Sequence[Candidate]
 ) -> str:
-    """Return what the model is asked.
+    """Return what the model is asked, of the first five sentences found.
 
-    The question, what was found and the candidates stand between marks that hold a
-    hash of each of them, so that nothing in a document can end its part of the prompt.
-
-    Args:
-        question: The question; a very long one is cut.
-        extracted: The sentences found so far; the first five are shown.
-        candidates: The chunks to choose among, numbered from 1.
+    The question, what was found and the candidates, numbered from 1, stand between
+    marks that hold a hash of each of them, so that nothing in a document can end its
+    part of the prompt. A very long question is cut.
     """
     asked_mark, asked = marked("question", fitting(question, _QUESTION_TOKENS))
     summary = " ".join(extracted[:_SUMMARY_SENTENCES])
@@ -272,6 +253,5 @@ def verdict(text: str, candidates: int, *, loose: bool = False) -> Verdict | Non
 
 
 def _cut(text: str, characters: int, tokens: int) -> str:
-    """Return a text, or its beginning with three dots."""
     short = fitting(text[:characters], tokens)
     return short if len(short) == len(text) else f"{short}..."

@@ -58,5 +58,4 @@ class QueryTraversal:
 
 
 def _nearness(sight: Sight) -> Vector:
-    """Return how near chunks are to the question."""
     return sight.scores

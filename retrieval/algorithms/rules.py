@@ -66,13 +66,7 @@ class Rules:
     def rank(
         self, ids: Sequence[str], scores: Vector, ties: Vector | None = None
     ) -> list[int]:
-        """Return positions, best first.
-
-        Args:
-            ids: Chunk ids.
-            scores: What they are ordered by, descending.
-            ties: What decides among equal scores in the stored order.
-        """
+        """Return positions, best first."""
         if not self.stored_order:
             return ranked(ids, scores)
         first = scores.tolist()
@@ -80,18 +74,13 @@ class Rules:
         return sorted(range(len(ids)), key=lambda i: (-first[i], -second[i]))
 
     def check(self, options: WalkOptions) -> None:
-        """Refuse options that the published code has no rules for.
-
-        Raises:
-            InputError: If a published walk should look ahead or have more anchors.
-        """
+        """Refuse looking ahead and several anchors, which published walks lack."""
         if self.late_reading and (options.anchors > 1 or options.lookahead):
-            msg = (
+            raise InputError(
                 f"The preset 'published' has one anchor and does not look ahead, and "
                 f"got anchors={options.anchors}, lookahead={options.lookahead}: leave "
                 f"them out, or leave the preset out."
             )
-            raise InputError(msg)
 
 
 OWN = Rules()

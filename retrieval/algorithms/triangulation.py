@@ -28,14 +28,8 @@ def tightness(sight: Sight) -> Vector:
 def centroids(query: Vector, here: Vector, vectors: Vector) -> Vector:
     """Return how near the centroids of triangles are to the question, negated.
 
-    Args:
-        query: The question, shape (d,).
-        here: The current chunk, shape (d,).
-        vectors: Candidates, shape (n, d).
-
-    Returns:
-        For each candidate the negative Euclidean distance of the question and the
-        centroid of question, current chunk and candidate.
+    Of question and current chunk, shape (d,), and each candidate, shape (n, d): the
+    negative Euclidean distance of the question and their centroid.
     """
     apart = (query + here + vectors) / 3.0 - query
     distances: Vector = np.sqrt((apart * apart).sum(axis=1))
@@ -49,9 +43,6 @@ def sentence_stop(measure: Measure) -> Stop:
     of the current chunk compete with its neighbours, visited or not. Among equal
     scores the nearer to the question wins, and then the chunk. The best score of each
     hop is noted, as that is what the code reports.
-
-    Args:
-        measure: The score of a sentence, as that of a chunk.
     """
 
     def stop(
@@ -121,7 +112,6 @@ class TriangulationAverage:
 
 
 def _average(sight: Sight) -> Vector:
-    """Return the mean of the three cosines."""
     alike = cosines(sight.here, sight.vectors)
     averages: Vector = (sight.nearness + sight.scores + alike) / 3.0
     return averages
@@ -134,7 +124,6 @@ def _sentence_average(sight: Sight) -> Vector:
 
 
 def _best_found(position: Position) -> Walking[float]:
-    """Return the best score of a sentence found."""
     harvest, here = position.harvest, position.here
     vectors = np.stack([s.vector for s in harvest.sentences])
     if harvest.rules.home_chunks:

@@ -133,7 +133,6 @@ def ask(
 
 
 def _model(name: str | None, settings: Settings) -> LanguageModel | None:
-    """Return the model that is named; look whether it, or the settings', is there."""
     chosen = settings.language_model
     if name is None and chosen != DEFAULT_LANGUAGE_MODEL:
         from knowtrail.graph.models.language_models import check_there
@@ -162,16 +161,13 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
 def _forget(
     settings: Settings, question: str | None, conversation: str | None, *, asked: bool
 ) -> None:
-    """Delete a conversation, if that was asked for."""
     from knowtrail.graph.session import open_connection
-    from knowtrail.retrieval.specificity.command import forget
+    from knowtrail.retrieval.specificity.routes import forget
 
     if not asked:
-        msg = "Missing argument 'QUESTION'."
-        raise click.UsageError(msg)
+        raise click.UsageError("Missing argument 'QUESTION'.")
     if question is not None or conversation is None:
-        msg = "--forget takes --conversation ID, and no question."
-        raise click.UsageError(msg)
+        raise click.UsageError("--forget takes --conversation ID, and no question.")
     with open_connection(settings) as connection:
         forget(connection, conversation)
 
@@ -180,7 +176,7 @@ def _by_template(
     connection: Connection, settings: Settings, question: str, **given: Any
 ) -> bool:
     """Answer by a template, if the route says so; see `answered_by_template`."""
-    from knowtrail.retrieval.specificity.command import answered_by_template
+    from knowtrail.retrieval.specificity.routes import answered_by_template
 
     return answered_by_template(connection, settings, question, **given)
 

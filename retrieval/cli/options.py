@@ -99,8 +99,7 @@ def read_filter(text: str | None) -> Any:
             if isinstance(error, json.JSONDecodeError)
             else "nested too deeply"
         )
-        msg = f"--filter is not JSON ({where}): {text[:200]!r}."
-        raise FilterError(msg) from error
+        raise FilterError(f"--filter is not JSON ({where}): {text[:200]!r}.") from error
 
 
 def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:

@@ -98,7 +98,6 @@ def quickstart(settings: Settings, /, *, question: str, picture: Path | None) ->
 
 
 def _ingest(connection: Connection, settings: Settings, embedder: Embedder) -> None:
-    """Ingest the bundled articles; nothing is written the second time."""
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.ingest.bundled import bundled_source
     from knowtrail.ingest.pipeline import ingest_corpus
@@ -130,7 +129,6 @@ def _draw(connection: Connection, walk: Walk, picture: Path) -> None:
 
 
 def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) -> None:
-    """Say where the server is, where its password is and how to stop it."""
     click.echo(f"Neo4j runs at {pointed.uri}, user {pointed.username}.", err=err)
     if settings.uri is None:
         click.echo(
@@ -141,7 +139,6 @@ def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) ->
 
 
 def _tell_next(settings: Settings) -> None:
-    """Print commands to try next, each of which shows something else."""
     click.echo("\nTry next:")
     for shown, command in TO_TRY:
         click.echo(f"  {shown}:\n    {own_command(settings.home)} {command}")

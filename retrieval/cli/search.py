@@ -96,7 +96,6 @@ def search(
 
 
 def _as_dict(result: SearchResult) -> dict[str, Any]:
-    """Return a result as JSON values: the walk and, for each hit, a row."""
     return {
         **result.walk.as_dict(),
         "results": [

@@ -1,12 +1,12 @@
-"""`knowtrail serve`: the procedures over HTTP."""
+"""`knowtrail serve` and `explore`: procedures over HTTP, the explorer."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import options
+from knowtrail.graph.cli.options import options, stacked
 from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
@@ -17,42 +17,78 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.guard import Rules
 
 
-@click.command()
-@options("host", "port", "key-file", "allowed-host")
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 64),
-    default=4,
-    show_default=True,
-    help="Calls that run at once; four times as many wait, more are refused.",
+_SERVING = stacked(
+    options("host", "port", "key-file", "allowed-host"),
+    click.option(
+        "--concurrency",
+        type=click.IntRange(1, 64),
+        default=4,
+        show_default=True,
+        help="Calls that run at once; four times as many wait, more are refused.",
+    ),
+    click.option(
+        "--time-limit",
+        type=click.FloatRange(0.1, 3_600),
+        default=60.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time for one call, after which it is stopped.",
+    ),
+    click.option(
+        "--rate",
+        type=click.IntRange(1),
+        metavar="CALLS",
+        help="Calls a minute of each caller; more are refused.",
+    ),
 )
+
+
+@click.command()
+@_SERVING
+@click.pass_obj
+def serve(settings: Settings, /, **asked: Any) -> None:
+    """Answer procedures over HTTP: JSON, CSV for LOAD CSV, and the explorer for people.
+
+    Stops on Ctrl-C. Bound elsewhere than to this machine, it needs a key; where none is
+    given, one is made and kept in the home folder.
+    """
+    _serve(settings, "Knowtrail answers at {} (Ctrl-C stops it).", **asked)
+
+
+@click.command()
+@_SERVING
 @click.option(
-    "--time-limit",
-    type=click.FloatRange(0.1, 3_600),
-    default=60.0,
+    "--browser/--no-browser",
+    default=True,
     show_default=True,
-    metavar="SECONDS",
-    help="Time for one call, after which it is stopped.",
+    help="Whether a browser is opened.",
 )
 @click.pass_obj
-def serve(
+def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
+    """Look at corpora, walks and documents in the browser.
+
+    This is `knowtrail serve` with its page opened; it stops on Ctrl-C.
+    """
+    said = "The explorer is at {}/explore/ (Ctrl-C stops it)."
+    _serve(settings, said, browser=browser, **asked)
+
+
+def _serve(
     settings: Settings,
-    /,
+    said: str,
     *,
+    browser: bool = False,
     host: str,
     port: int,
     key_file: Path | None,
     hosts: tuple[str, ...],
     concurrency: int,
     time_limit: float,
+    rate: int | None,
 ) -> None:
-    """Answer procedures over HTTP: JSON, CSV for LOAD CSV, and a page that shows them.
-
-    Stops on Ctrl-C. Bound elsewhere than to this machine, it needs a key; where none is
-    given, one is made and kept in the home folder.
-    """
     import asyncio
     import logging
+    from dataclasses import replace
 
     from knowtrail.graph.db.driver import is_loopback
     from knowtrail.graph.session import served
@@ -61,8 +97,15 @@ def serve(
         from knowtrail.retrieval.serve.http_server import Limits, listen
         from knowtrail.retrieval.serve.http_server import serve as answer
     logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
+
+    def started() -> None:
+        click.echo(said.format(address_of(bound)))
+        if browser:
+            click.launch(f"{address_of(bound)}/explore/")
+
     with listen(host, port) as bound:
         rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
+        rules = replace(rules, per_minute=rate)
         with served(settings) as pointed:
             asyncio.run(
                 answer(
@@ -70,9 +113,7 @@ def serve(
                     bound,
                     rules=rules,
                     limits=Limits(places=concurrency, seconds=time_limit),
-                    started=lambda: click.echo(
-                        f"Knowtrail answers at {address_of(bound)} (Ctrl-C stops it)."
-                    ),
+                    started=started,
                 )
             )
     click.echo("Stopped.", err=True)

@@ -37,8 +37,7 @@ def snapshot(
     the last snapshot are read. Walks use it by themselves while it is current.
     """
     if verify + delete + full > 1:
-        msg = "Give one of --full, --verify and --delete."
-        raise click.UsageError(msg)
+        raise click.UsageError("Give one of --full, --verify and --delete.")
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.corpora import find_corpus
 
@@ -65,8 +64,8 @@ def _build(
     as_json: bool,
 ) -> None:
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.retrieval.snapshot.blocks import CorpusSource
     from knowtrail.retrieval.snapshot.build import build_snapshot
+    from knowtrail.retrieval.snapshot.source import CorpusSource
 
     source = CorpusSource(connection, info.name)
     with progress_bars() as progress:
@@ -102,9 +101,8 @@ def _build(
 def _verify(
     settings: Settings, connection: Connection, info: CorpusInfo, *, as_json: bool
 ) -> None:
-    """Check files and version of the snapshot."""
-    from knowtrail.retrieval.snapshot.blocks import CorpusSource
     from knowtrail.retrieval.snapshot.folder import need_snapshot
+    from knowtrail.retrieval.snapshot.source import CorpusSource
 
     mark = CorpusSource(connection, info.name).corpus()
     found = need_snapshot(settings.home, info.name, mark.version, stamp=mark.stamp)

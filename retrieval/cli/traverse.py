@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.questions import WalkSettings
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import RankedChunk
 
@@ -122,8 +121,7 @@ def compare(
     from knowtrail.retrieval.traverse import compared_algorithms
 
     options["filter"] = read_filter(filter_json)
-    asked = cast("WalkSettings", options)
-    for name in compared_algorithms(algorithms or None, model_name, asked):
+    for name in compared_algorithms(algorithms or None, model_name, options):
         check_question(question, algorithm=name, **options)
     model = load_model(model_name, settings)
     with open_connection(settings) as connection:

@@ -26,7 +26,6 @@ _PAGE = (".html",)
 
 
 def _output(default: str, kinds: str) -> Callable[[_F], _F]:
-    """Return the option that says where a picture goes."""
     return click.option(
         "-o",
         "--output",
@@ -326,6 +325,5 @@ def _walk(
 
 
 def _write(output: Path, picture: bytes | str) -> None:
-    """Write a picture and say where it is."""
     write_file(output, picture)
     click.echo(str(output))

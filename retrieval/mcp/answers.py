@@ -118,11 +118,7 @@ def fitting(
 ) -> Answer[Part]:
     """Return whole parts that fit, at least one, with a cursor behind the last.
 
-    Args:
-        parts: What there is from `first` on.
-        most_tokens: What the caller has room for, estimated by characters.
-        first: Number of the first part, counted from the very first.
-        most: Parts at most; None for as many as fit.
+    `parts` are what there is from number `first` on.
     """
     room, taken = most_tokens * CHARS_PER_TOKEN, 0
     for part in parts[:most]:

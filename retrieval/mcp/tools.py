@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from mcp.server.mcpserver import Context  # noqa: TC002  (the SDK reads annotations)
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
@@ -34,6 +36,7 @@ from knowtrail.retrieval.traverse import acompare, atraverse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
 
@@ -246,8 +249,7 @@ class Tools:
     ) -> Answer[Sentence]:
         """Read around a chunk, or a document from its start, sentence by sentence."""
         if (chunk_id is None) == (document is None):
-            msg = "Give chunk_id or document, one of the two."
-            raise ToolError(msg)
+            raise ToolError("Give chunk_id or document, one of the two.")
         first = _place(cursor)
         if chunk_id is not None:
             rows = await self._connection.aread(
@@ -351,25 +353,25 @@ class Tools:
             if kind in {"", row["kind"]}:
                 return row
         what = kind or "document or term"
-        msg = f"No {what} {name[:80]!r} in {wanted}: search for it first."
-        raise ToolError(msg)
+        raise ToolError(f"No {what} {name[:80]!r} in {wanted}: search for it first.")
 
-
-class WritingTools:
-    """Tools that change what is stored, for agents that were allowed to."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    async def ingest_text(self, corpus: str, title: str, text: str) -> str:
+    async def ingest_text(
+        self, corpus: str, title: str, text: str, context: Context[Any]
+    ) -> str:
         """Store a text as a document of a corpus, in place of one of that title."""
-        return await asyncio.to_thread(self._ingest, corpus, title, text)
+        return await asyncio.to_thread(
+            self._ingest, corpus, title, text, progress=_telling(context)
+        )
 
-    async def forget_document(self, corpus: str, title: str) -> str:
+    async def forget_document(
+        self, corpus: str, title: str, context: Context[Any]
+    ) -> str:
         """Delete a document of a corpus with all that was derived from it."""
-        return await asyncio.to_thread(self._forget, corpus, title)
+        return await asyncio.to_thread(
+            self._forget, corpus, title, progress=_telling(context)
+        )
 
-    def _ingest(self, corpus: str, title: str, text: str) -> str:
+    def _ingest(self, corpus: str, title: str, text: str, *, progress: Progress) -> str:
         from langchain_core.documents import Document
 
         from knowtrail.graph.models.embedders import named_embedder
@@ -390,13 +392,14 @@ class WritingTools:
                 corpus=corpus,
                 embedder=named_embedder(name, settings=self._settings),
                 settings=self._settings,
+                progress=progress,
             )
         if report.failures or report.left_out:
             raise ToolError((report.failures or ["The text is empty."])[0])
         done = report.added + report.updated
         return f"{'Stored' if done else 'Already stored'}: {title!r} in {corpus}."
 
-    def _forget(self, corpus: str, title: str) -> str:
+    def _forget(self, corpus: str, title: str, *, progress: Progress) -> str:
         from knowtrail.graph.session import open_connection
         from knowtrail.ingest.forgetting import forget_documents
 
@@ -406,17 +409,32 @@ class WritingTools:
                 msg = f"No document of {corpus} has the title {title[:80]!r}."
                 raise ToolError(msg)
             forget_documents(
-                connection, corpus, [rows[0]["id"]], settings=self._settings
+                connection,
+                corpus,
+                [rows[0]["id"]],
+                settings=self._settings,
+                progress=progress,
             )
         return f"Forgot {title!r} of {corpus}."
 
 
-def _titled(connection: Connection, corpus: str, title: str) -> list[dict[str, Any]]:
-    """Return the one document of an exact title, or none.
+def _telling(context: Context[Any]) -> Progress:
+    """Return what tells a client, from a thread, how far a tool is.
 
-    Raises:
-        ToolError: If several have it.
+    Stages follow one another, so that what goes up is the number of notes.
     """
+    loop, notes = asyncio.get_running_loop(), count(1)
+
+    def tell(stage: str, done: int, total: int | None) -> None:
+        of = "" if total is None else f" of {total}"
+        note = context.report_progress(next(notes), message=f"{stage}: {done}{of}")
+        asyncio.run_coroutine_threadsafe(note, loop)
+
+    return tell
+
+
+def _titled(connection: Connection, corpus: str, title: str) -> list[dict[str, Any]]:
+    """Return the one document of an exact title, or none; several are refused."""
     rows = connection.read(
         "mcp/titled", corpus=corpus, title=title, key=normalise_title(title)
     )
@@ -427,7 +445,6 @@ def _titled(connection: Connection, corpus: str, title: str) -> list[dict[str, A
 
 
 def _place(cursor: str | None) -> int:
-    """Return the number in a cursor."""
     if cursor is None:
         return 0
     if not cursor.isdecimal() or len(cursor) > 6:
@@ -437,7 +454,6 @@ def _place(cursor: str | None) -> int:
 
 
 def _passage(chunk: Any, **more: Any) -> Passage:
-    """Return a chunk as a passage."""
     return Passage(
         chunk_id=chunk.id,
         document_id=chunk.document_id,
@@ -449,7 +465,6 @@ def _passage(chunk: Any, **more: Any) -> Passage:
 
 
 def _sentences(rows: list[dict[str, Any]]) -> list[Sentence]:
-    """Return rows of sentences."""
     return [
         Sentence(
             id=row["id"],

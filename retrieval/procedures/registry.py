@@ -17,11 +17,12 @@ import logging
 import re
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.telemetry import span
+from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
@@ -46,28 +47,12 @@ LONGEST_NAME = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """One option of a procedure.
-
-    Attributes:
-        name: Its name in Python.
-        kind: Its type.
-        description: What it is for, in one line.
-    """
+class Field:
+    """An argument, an option or a column, by its camelCase name."""
 
     name: str
     kind: Kind
     description: str
-
-    @property
-    def public_name(self) -> str:
-        """Return its name in Cypher and HTTP."""
-        return _camel_case(self.name)
-
-
-def _camel_case(name: str) -> str:
-    """Return a Python name as Cypher and HTTP have it."""
-    return re.sub(r"_(\w)", lambda found: found[1].upper(), name)
 
 
 _TABLE = (
@@ -92,8 +77,8 @@ _TABLE = (
     ("record", "BOOLEAN", "whether walks are stored, true by default"),
     ("trace", "BOOLEAN", "whether every chunk considered is stored too"),
 )
-OPTIONS: Mapping[str, Option] = {
-    name: Option(name=name, kind=kind, description=text)  # type: ignore[arg-type]
+OPTIONS: Mapping[str, Field] = {
+    name: Field(name=camel_case(name), kind=kind, description=text)  # type: ignore[arg-type]
     for name, kind, text in _TABLE
 }
 """Every option by its Python name."""
@@ -103,7 +88,7 @@ def camel_case_message(text: str) -> str:
     """Return an error message that names options as its reader wrote them."""
     for name in OPTIONS:
         if "_" in name:
-            text = re.sub(rf"\b{name}\b", _camel_case(name), text)
+            text = re.sub(rf"\b{name}\b", camel_case(name), text)
     return text
 
 
@@ -111,13 +96,13 @@ def _checked_options(
     given: Mapping[str, Any], allowed: Iterable[str], *, where: str
 ) -> dict[str, Any]:
     """Return options under their Python names, checked for name and type."""
-    known = {OPTIONS[name].public_name: OPTIONS[name] for name in allowed}
+    known = {OPTIONS[name].name: name for name in allowed}
     found = {}
     for name, value in given.items():
         if name not in known:
             raise InputError(_unknown(str(name), list(known), where))
         if value is not None:
-            found[known[name].name] = _typed(known[name], value)
+            found[known[name]] = _typed(OPTIONS[known[name]], value)
     return found
 
 
@@ -126,78 +111,68 @@ def options_from_text(given: Mapping[str, str]) -> dict[str, Any]:
 
     Lists are separated by commas, maps are JSON. An unknown name is passed on, for
     `_checked_options` to refuse.
-
-    Args:
-        given: Texts by camelCase name.
-
-    Raises:
-        InputError: If a text cannot be read as its type.
     """
-    kinds = {option.public_name: option.kind for option in OPTIONS.values()}
+    kinds = {option.name: option.kind for option in OPTIONS.values()}
     found: dict[str, Any] = {}
     for name, text in given.items():
         kind = kinds.get(name, "STRING")
         try:
-            found[name] = _READERS[kind](text)
+            found[name] = _KINDS[kind].read(text)
         except (ValueError, KeyError, RecursionError) as error:
-            msg = f"{name} is {text[:80]!r}: give {_WANTED[kind]}."
+            msg = f"{name} is {text[:80]!r}: give {_KINDS[kind].wanted}."
             raise InputError(msg) from error
     return found
 
 
-_READERS: Mapping[Kind, Callable[[str], Any]] = {
-    "STRING": str,
-    "INTEGER": int,
-    "FLOAT": float,
-    "BOOLEAN": lambda text: {"true": True, "false": False}[text.lower()],
-    "MAP": json.loads,
-    "LIST<STRING>": lambda text: [part.strip() for part in text.split(",")],
-}
-_WANTED: Mapping[Kind, str] = {
-    "STRING": "a text",
-    "INTEGER": "a whole number",
-    "FLOAT": "a number",
-    "BOOLEAN": "true or false",
-    "MAP": "a map",
-    "LIST<STRING>": "a list of texts",
+class _Checks(NamedTuple):
+    """How a kind is read from text, what it is called, and whether a value is one."""
+
+    read: Callable[[str], Any]
+    wanted: str
+    fits: Callable[[Any], bool]
+
+
+_KINDS: Mapping[Kind, _Checks] = {
+    "STRING": _Checks(str, "a text", lambda v: isinstance(v, str)),
+    "INTEGER": _Checks(int, "a whole number", lambda v: type(v) is int),
+    "FLOAT": _Checks(float, "a number", lambda v: type(v) in (int, float)),
+    "BOOLEAN": _Checks(
+        lambda text: {"true": True, "false": False}[text.lower()],
+        "true or false",
+        lambda v: isinstance(v, bool),
+    ),
+    "MAP": _Checks(json.loads, "a map", lambda v: isinstance(v, dict)),
+    "LIST<STRING>": _Checks(
+        lambda text: [part.strip() for part in text.split(",")],
+        "a list of texts",
+        lambda v: isinstance(v, list) and all(isinstance(part, str) for part in v),
+    ),
 }
 
 
-def _typed(option: Option, value: object) -> object:
+def _typed(option: Field, value: object) -> object:
     """Return a value of an option's type; JavaScript's whole floats are integers."""
     if option.kind == "INTEGER" and isinstance(value, float) and value.is_integer():
         return int(value)
-    good = {
-        "STRING": isinstance(value, str),
-        "INTEGER": isinstance(value, int) and not isinstance(value, bool),
-        "FLOAT": isinstance(value, int | float) and not isinstance(value, bool),
-        "BOOLEAN": isinstance(value, bool),
-        "MAP": isinstance(value, dict),
-        "LIST<STRING>": isinstance(value, list)
-        and all(isinstance(part, str) for part in value),
-    }
-    if good[option.kind]:
+    kind = _KINDS[option.kind]
+    if kind.fits(value):
         _check_length(option, value)
         return value
-    msg = f"{option.public_name} is {shown_value(value)}: give {_WANTED[option.kind]}."
-    raise InputError(msg)
+    raise InputError(f"{option.name} is {shown_value(value)}: give {kind.wanted}.")
 
 
-def _check_length(option: Option, value: object) -> None:
+def _check_length(option: Field, value: object) -> None:
     """Refuse a name that can be none: messages and servers would get it whole."""
     texts = value if isinstance(value, list) else [value]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     if longest > LONGEST_NAME:
-        msg = (
-            f"{option.public_name} has {longest} characters: give at most "
-            f"{LONGEST_NAME}."
+        raise InputError(
+            f"{option.name} has {longest} characters: give at most {LONGEST_NAME}."
         )
-        raise InputError(msg)
 
 
 def _unknown(name: str, known: list[str], where: str) -> str:
-    """Say that there is no such option, and which there are."""
-    near = difflib.get_close_matches(_camel_case(name), known, n=1)
+    near = difflib.get_close_matches(camel_case(name), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"No option {name[:80]!r}: {hint}{where} takes {', '.join(known)}."
 
@@ -207,7 +182,6 @@ Row: TypeAlias = dict[str, Any]
 
 
 def _search_rows(result: SearchResult) -> list[Row]:
-    """Return one row a hit."""
     return [
         {
             "rank": rank,
@@ -243,7 +217,6 @@ def _traverse_rows(result: TraverseResult) -> list[Row]:
 
 
 def _compare_rows(results: tuple[TraverseResult, ...]) -> list[Row]:
-    """Return one row an algorithm."""
     return [
         {
             "algorithm": result.walk.algorithm,
@@ -259,7 +232,6 @@ def _compare_rows(results: tuple[TraverseResult, ...]) -> list[Row]:
 
 
 def _ask_rows(answer: Answer) -> list[Row]:
-    """Return the answer as the only row."""
     return [
         {
             "answer": answer.text,
@@ -280,34 +252,12 @@ _RERANKED = ("rerank", "rerank_candidates", "score_threshold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """An argument or a column.
-
-    Attributes:
-        name: Its name, camelCase.
-        kind: Its type.
-        description: What it is, in one line.
-    """
-
-    name: str
-    kind: Kind
-    description: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Procedure:
-    """A named operation.
+    """A named operation: what it must and may be given, and its rows.
 
-    Attributes:
-        name: Its name, without the namespace.
-        description: What it does, in a few sentences.
-        arguments: What it must be given, in order; options follow.
-        options: Python names of the options that it takes, see `OPTIONS`.
-        columns: Its rows.
-        module: Where the Python function of its name is, and the one with an `a`
-            before it that does not block. It is imported when it is called, so that
-            to list procedures costs nothing.
-        rows: Makes rows of what the function returns.
+    `module` has the Python function of its name, and the one with an `a` before it that
+    does not block. It is imported when it is called, so that to list procedures costs
+    nothing. `rows` makes rows of what the function returns.
     """
 
     name: str
@@ -356,19 +306,9 @@ def call(
 ) -> list[Row]:
     """Run a procedure and return its rows.
 
-    Args:
-        name: Its name, such as `traverse`.
-        connection: The database.
-        arguments: What it must be given, by name.
-        options: What it may be given, by camelCase name.
-        embedder: The model of the corpus; None loads it.
-        settings: Where embedder and language model are found.
-        may_record: Whether walks may be stored; False wins over the option `record`.
-        on_text: Given the text of `ask` as it comes, see there.
-
-    Raises:
-        InputError: If the procedure, an argument or an option is no good.
-        KnowtrailError: Whatever the operation raises.
+    Arguments and options have camelCase names. Where walks may not be stored, that wins
+    over the option `record`. `on_text` is given the text of `ask` as it comes. Raises
+    `InputError` if the procedure, an argument or an option is no good.
     """
     procedure = _named(name)
     asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
@@ -429,15 +369,7 @@ def keywords(
 ) -> dict[str, Any]:
     """Return what a procedure's Python function is called with, checked for types.
 
-    Args:
-        name: Name of the procedure.
-        arguments: What it must be given, by name.
-        options: What it may be given, by camelCase name.
-        settings: Where Ollama answers, if a language model is named.
-        may_record: Whether walks may be stored.
-
-    Raises:
-        InputError: If a name or a type is no good.
+    Arguments and options have camelCase names. See `call`.
     """
     procedure = _named(name)
     where = f"knowtrail.{name}"
@@ -448,8 +380,7 @@ def keywords(
     for field in wanted:
         if not isinstance(arguments.get(field), str):
             shown = shown_value(arguments.get(field))
-            msg = f"{field} is {shown}: {where} needs a text."
-            raise InputError(msg)
+            raise InputError(f"{field} is {shown}: {where} needs a text.")
     found = {
         **arguments,
         **_checked_options(options or {}, procedure.options, where=where),
@@ -472,19 +403,16 @@ def _open_model(name: str, settings: Settings | None) -> LanguageModel:
 
     own = None if settings is None else settings.language_model
     if provider_of(name)[0] is not None and name != own:
-        msg = (
+        raise InputError(
             f"model is {name[:80]!r}: only the server's settings can name a "
             "provider's model (KNOWTRAIL_LANGUAGE_MODEL)."
         )
-        raise InputError(msg)
     return load_language_model(name, settings=settings)
 
 
 def _named(name: str) -> Procedure:
-    """Return a procedure."""
     if (procedure := PROCEDURES.get(name)) is None:
-        msg = f"No procedure {name!r}: there are {', '.join(PROCEDURES)}."
-        raise InputError(msg)
+        raise InputError(f"No procedure {name!r}: there are {', '.join(PROCEDURES)}.")
     return procedure
 
 
@@ -492,7 +420,6 @@ _Spec: TypeAlias = tuple[str, Kind, str]
 
 
 def _fields(*fields: _Spec) -> tuple[Field, ...]:
-    """Return fields of names, types and descriptions."""
     return tuple(Field(name=n, kind=k, description=text) for n, k, text in fields)
 
 

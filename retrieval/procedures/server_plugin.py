@@ -99,11 +99,7 @@ class JavaTypes:
         return builder.mode(mode.READ).description(_description(procedure)).build()
 
     def to_python(self, value: Any) -> Any:
-        """Return a Java value as Python's own.
-
-        Raises:
-            InputError: If it is a node, a date or another value without a counterpart.
-        """
+        """Return a Java value as Python's own; refuse a node, a date and the like."""
         return self._python(value, _DEEPEST, "A value")
 
     def _python(self, value: Any, depth: int, name: str) -> Any:
@@ -111,8 +107,7 @@ class JavaTypes:
         from jpype import JArray
 
         if depth == 0:
-            msg = f"{name} is nested more than {_DEEPEST} deep: flatten it."
-            raise InputError(msg)
+            raise InputError(f"{name} is nested more than {_DEEPEST} deep: flatten it.")
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, self._class("java.lang.Boolean")):
@@ -149,7 +144,6 @@ class JavaTypes:
         return self._rows.of(JArray(array)(made))
 
     def _value(self, kind: Kind, value: Any) -> Any:
-        """Return a value of a column as Neo4j's."""
         from jpype import JArray, JDouble
 
         if value is None:
@@ -199,12 +193,10 @@ class JavaTypes:
 
 
 def _description(procedure: Procedure) -> str:
-    """Return what SHOW PROCEDURES says."""
     from knowtrail.retrieval.procedures.registry import OPTIONS
 
     options = ", ".join(
-        f"{OPTIONS[name].public_name} ({OPTIONS[name].kind})"
-        for name in procedure.options
+        f"{OPTIONS[name].name} ({OPTIONS[name].kind})" for name in procedure.options
     )
     return procedure.description + (f" Options: {options}." if options else "")
 
@@ -227,7 +219,6 @@ def stopping(stop: threading.Event) -> Iterator[None]:
 
 
 def _check_stopped() -> None:
-    """Raise if this thread was told to stop."""
     stop = _STOP.get()
     if stop is not None and stop.is_set():
         msg = "The caller's transaction ended before the answer was ready."
@@ -267,7 +258,7 @@ class StoppableConnection(Connection):
         total = Counters()
         with (
             translate_errors(),
-            self._session() as session,
+            self.session() as session,
             session.begin_transaction(timeout=WRITE_SECONDS) as transaction,
         ):
             for name, params in steps:
@@ -282,7 +273,7 @@ class StoppableConnection(Connection):
 
         _check_stopped()
         query = neo4j.Query(text, timeout=WRITE_SECONDS)
-        with translate_errors(), self._session() as session:
+        with translate_errors(), self.session() as session:
             return Counters.of(session.run(query, params).consume())
 
 
@@ -318,9 +309,6 @@ def register(resolver: Any) -> None:
     Nothing heavy is loaded here. Where the server is to stay, the embedder of its
     corpora is loaded in the background as soon as there is one; else the first call
     loads it.
-
-    Args:
-        resolver: The database's dependency resolver, a Java object.
     """
     from jpype import JClass
 
@@ -377,11 +365,10 @@ class _Server:
     def admitted(self) -> Iterator[None]:
         """Let a call wait and work, if not too many do."""
         if not self._admitted.acquire(blocking=False):
-            msg = (
+            raise DatabaseError(
                 f"The server is at work on {self._most} calls of knowtrail, and takes "
                 "no more: call again in a moment, or fewer at once."
             )
-            raise DatabaseError(msg)
         try:
             yield
         finally:
@@ -463,7 +450,6 @@ class _Server:
 
 
 def _callable(java: JavaTypes, procedure: Procedure, server: _Server) -> Any:
-    """Return a procedure as an object that Neo4j can call."""
     from jpype import JImplements, JOverride
 
     signature = java.signature(procedure)

@@ -18,7 +18,7 @@ import logging
 from collections import OrderedDict
 from contextlib import asynccontextmanager, nullcontext
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,7 +28,7 @@ from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Hashable
+    from collections.abc import AsyncIterator, Generator, Hashable
     from contextlib import AbstractContextManager
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
@@ -43,6 +43,7 @@ _BATCH = 1_024
 _KEPT = 4
 _LOCKS = 64
 _ITEMS = ("chunks", "sentences")
+_NOT_KEPT = "The axes of %r stay in this process: %s"
 
 
 class _Kept:
@@ -53,11 +54,9 @@ class _Kept:
         self._lock = Lock()
 
     def get(self, key: Hashable) -> Any:
-        """Return a value, None where there is none."""
         return None if key is None else self._values.get(key)
 
     def clear(self) -> None:
-        """Forget every value."""
         self._values.clear()
 
     def put(self, key: Hashable, value: Any) -> None:
@@ -82,7 +81,6 @@ class _Sums:
         self._rows: list[Any] = []
 
     def add(self, vector: Any) -> None:
-        """Take a vector as the server gave it."""
         self._rows.append(vector_array(vector))
         if len(self._rows) == _BATCH:
             self._flush()
@@ -94,7 +92,6 @@ class _Sums:
         return self._moments or Moments.none(dimensions)
 
     def _flush(self) -> None:
-        """Add up the vectors that are waiting."""
         more = Moments.of(np.stack(self._rows))
         self._moments = more if self._moments is None else self._moments + more
         self._rows.clear()
@@ -138,50 +135,48 @@ async def _aflight(key: Hashable) -> AsyncIterator[None]:
 def corpus_projection(
     connection: Connection, corpus: str, query: Vector | None
 ) -> Projection:
-    """Return the main axes of a corpus.
-
-    Args:
-        connection: The database.
-        corpus: Name of the corpus.
-        query: None for the axes of all chunks; a question's vector for those fitted to
-            it, all chunks and all sentences.
-    """
+    """Return the main axes of a corpus, or those fitted to a question too."""
     state = _state(connection.read("retrieval/projection_read", corpus=corpus))
     key = _key(connection.database, corpus, state)
     with _FLIGHTS.of(key):
-        return _projection(connection, corpus, query, state, key)
+        fitting = _fitting(query, state, key)
+        try:
+            asked = next(fitting)
+            while True:
+                asked = fitting.send(_moments(connection, corpus, *asked, state))
+        except StopIteration as done:
+            axes, new = done.value
+        if new:
+            try:
+                kept = _keep(corpus, state, axes)
+                connection.write("retrieval/projection_write", **kept)
+            except DatabaseError as error:
+                _LOG.info(_NOT_KEPT, corpus, error)
+    return cast("Projection", axes)
 
 
-def _projection(
-    connection: Connection,
-    corpus: str,
-    query: Vector | None,
-    state: dict[str, Any],
-    key: Hashable,
-) -> Projection:
-    """Return axes that are kept, or fit them; one caller of a version at a time."""
+def _fitting(
+    query: Vector | None, state: dict[str, Any], key: Hashable
+) -> Generator[tuple[str, int], Moments, tuple[Projection, bool]]:
+    """Yield what sums are needed of, with the dimensions of their vectors."""
+    # One caller of a version is here at a time. Returns the axes, and whether they are
+    # to be stored.
     if query is not None:
         both: Moments | None = _KEPT_MOMENTS.get(key)
         if both is None:
             both = Moments.none(len(query))
             for items in _ITEMS:
-                both += _moments(connection, corpus, items, len(query), state)
+                both += yield items, len(query)
             _KEPT_MOMENTS.put(key, both)
-        return fit_projection(both, query)
+        return fit_projection(both, query), False
     if state.get("axes"):
-        return _unpacked(state["axes"])
+        return _unpacked(state["axes"]), False
     axes: Projection | None = _KEPT_AXES.get(key)
-    if axes is None:
-        axes = fit_projection(_moments(connection, corpus, "chunks", 0, state))
-        _KEPT_AXES.put(key, axes)
-        if state.get("version") is not None:
-            try:
-                connection.write(
-                    "retrieval/projection_write", **_keep(corpus, state, axes)
-                )
-            except DatabaseError as error:
-                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
-    return axes
+    if axes is not None:
+        return axes, False
+    axes = fit_projection((yield "chunks", 0))
+    _KEPT_AXES.put(key, axes)
+    return axes, state.get("version") is not None
 
 
 async def acorpus_projection(
@@ -191,39 +186,20 @@ async def acorpus_projection(
     state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
     key = _key(connection.database, corpus, state)
     async with _aflight(key):
-        return await _aprojection(connection, corpus, query, state, key)
-
-
-async def _aprojection(
-    connection: AsyncConnection,
-    corpus: str,
-    query: Vector | None,
-    state: dict[str, Any],
-    key: Hashable,
-) -> Projection:
-    """Do as `_projection` does."""
-    if query is not None:
-        both: Moments | None = _KEPT_MOMENTS.get(key)
-        if both is None:
-            both = Moments.none(len(query))
-            for items in _ITEMS:
-                both += await _amoments(connection, corpus, items, len(query), state)
-            _KEPT_MOMENTS.put(key, both)
-        return fit_projection(both, query)
-    if state.get("axes"):
-        return _unpacked(state["axes"])
-    axes: Projection | None = _KEPT_AXES.get(key)
-    if axes is None:
-        axes = fit_projection(await _amoments(connection, corpus, "chunks", 0, state))
-        _KEPT_AXES.put(key, axes)
-        if state.get("version") is not None:
+        fitting = _fitting(query, state, key)
+        try:
+            asked = next(fitting)
+            while True:
+                asked = fitting.send(await _amoments(connection, corpus, *asked, state))
+        except StopIteration as done:
+            axes, new = done.value
+        if new:
             try:
-                await connection.awrite(
-                    "retrieval/projection_write", **_keep(corpus, state, axes)
-                )
+                kept = _keep(corpus, state, axes)
+                await connection.awrite("retrieval/projection_write", **kept)
             except DatabaseError as error:
-                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
-    return axes
+                _LOG.info(_NOT_KEPT, corpus, error)
+    return cast("Projection", axes)
 
 
 def _moments(
@@ -248,7 +224,6 @@ async def _amoments(
     dimensions: int,
     state: dict[str, Any],
 ) -> Moments:
-    """Do as `_moments` does."""
     sums = _Sums()
     fast = (await connection.acapabilities()).vector_values
     name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
@@ -284,7 +259,6 @@ def _keep(corpus: str, state: dict[str, Any], axes: Projection) -> dict[str, Any
 
 
 def _unpacked(kept: list[float]) -> Projection:
-    """Return axes as they were kept: mean, components, shares of the variance."""
     values = np.array(kept, dtype=np.float64)
     dimensions = (len(values) - AXES) // (1 + AXES)
     rows = values[:-AXES].reshape(1 + AXES, dimensions)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,8 +24,12 @@ from knowtrail.retrieval.protocols import (
     SAMPLE,
     AnchorRequest,
     Candidates,
+    ExpandRequest,
+    HomesRequest,
+    ProjectionRequest,
     StoredSentence,
     TermsFound,
+    TermsRequest,
     Visit,
     anchor_hits,
 )
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
-    from knowtrail.retrieval.protocols import Nearest, Vector
+    from knowtrail.retrieval.protocols import Nearest, Request, Response, Vector
 
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
@@ -63,9 +67,10 @@ _MOST_WORDS = 200
 """Words of a question that are looked for; Lucene takes a thousand."""
 
 _Rows: TypeAlias = list[list[Any]]
-_Queries: TypeAlias = Generator[
-    tuple[str, dict[str, Any]], _Rows | DatabaseError, Candidates
-]
+_Query: TypeAlias = tuple[str, dict[str, Any]]
+T = TypeVar("T")
+_Queries: TypeAlias = Generator[_Query, _Rows, T]
+"""Statements to run one after the other; those that are refused are thrown."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,30 +90,35 @@ class _Statements:
         predicate, params = self.filter.cypher(chunk)
         return text.replace(_PLACE, f"({predicate})"), params
 
-    def expand(
-        self, chunk_ids: Sequence[str], *, neighbours: bool
-    ) -> tuple[str, dict[str, Any]]:
-        """Return the statement that opens chunks."""
-        if not neighbours:
-            return statement("retrieval/visits"), {"ids": list(chunk_ids)}
-        text, params = self._text("retrieval/expand", "n")
-        return text, {**params, "ids": list(chunk_ids)}
+    def answer(self, request: Request, *, search: bool) -> _Queries[Response]:
+        """Answer any request but one for axes, a model or a clock."""
+        if isinstance(request, AnchorRequest):
+            return (yield from self.anchors(request, search=search))
+        if isinstance(request, ExpandRequest):
+            return _visits((yield self.expand(request)))
+        if isinstance(request, HomesRequest):
+            ids = {"ids": list(request.sentence_ids)}
+            return _homes((yield statement("retrieval/homes"), ids))
+        if isinstance(request, TermsRequest):
+            return _terms((yield self.terms(request)))
+        raise TypeError(request)
 
-    def terms(
-        self,
-        chunk_ids: Sequence[str],
-        names: Sequence[str],
-        nearest: Nearest | None,
-        *,
-        members: bool,
-    ) -> tuple[str, dict[str, Any]]:
+    def expand(self, request: ExpandRequest) -> _Query:
+        ids = {"ids": list(request.chunk_ids)}
+        if not request.neighbours:
+            return statement("retrieval/visits"), ids
+        text, params = self._text("retrieval/expand", "n")
+        return text, params | ids
+
+    def terms(self, request: TermsRequest) -> _Query:
         """Return the statement that asks for terms, or for chunks that name them."""
+        nearest = request.nearest
         params = {
             "corpus": self.corpus,
-            "ids": list(chunk_ids),
-            "names": list(names),
+            "ids": list(request.chunk_ids),
+            "names": list(request.names),
         }
-        if not members:
+        if not request.members:
             return statement("retrieval/terms"), params
         text, more = self._text("retrieval/terms_members", "c")
         broad = {
@@ -119,13 +129,8 @@ class _Statements:
         }
         return text, {**more, **params, **broad}
 
-    def anchors(self, asked: AnchorRequest, *, search: bool) -> _Queries:
-        """Ask what passes the filter, then the index, then every chunk.
-
-        Args:
-            asked: What is wanted.
-            search: Whether the server filters by corpus inside the index.
-        """
+    def anchors(self, asked: AnchorRequest, *, search: bool) -> _Queries[Candidates]:
+        """Ask what passes the filter, then the index, then every chunk."""
         hits = anchor_hits(asked.k)
         values = {
             "corpus": self.corpus,
@@ -140,7 +145,8 @@ class _Statements:
             start, predicate, params = self.filter.start()
             text = self._worded(statement("retrieval/anchors_few"), values)
             text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
-            row = _one((yield text, params | values | {"most": max(_FEW, hits)}))
+            most = {"most": max(_FEW, hits)}
+            (row,) = yield text, params | values | most
             self.broad = row[4] >= max(_FEW, hits)
             if not self.broad:
                 return _hits(row, complete=row[4] <= hits)
@@ -148,19 +154,23 @@ class _Statements:
             try:
                 return (yield from self._index("anchors_search", values, hits))
             except DatabaseError as error:
+                if type(error) is not DatabaseError:  # the server was lost
+                    raise
                 _LOG.info("The index cannot be filtered inside: %s", error)
         return (yield from self._index("anchors_index", values, hits))
 
-    def _index(self, name: str, values: dict[str, Any], hits: int) -> _Queries:
+    def _index(
+        self, name: str, values: dict[str, Any], hits: int
+    ) -> _Queries[Candidates]:
         """Read the index, over-fetching, then scan."""
         text, params = self._text(f"retrieval/{name}", "c")
         text, params = self._worded(text, values), params | values
         for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
-            row = _one((yield text, {**params, "fetch": hits * factor}))
+            (row,) = yield text, {**params, "fetch": hits * factor}
             if len(row[0]) >= hits:
                 return _hits(row, complete=False)
         text, more = self._text("retrieval/anchors_scan", "c")
-        row = _one((yield self._worded(text, values), params | more | values))
+        (row,) = yield self._worded(text, values), params | more | values
         return _hits(row, complete=len(row[0]) < hits)
 
     def _worded(self, text: str, values: Mapping[str, Any]) -> str:
@@ -169,13 +179,6 @@ class _Statements:
             return text
         inner, _ = self._text("retrieval/anchors_words", "c")
         return text.replace(_WORDS, f"COLLECT {{ {inner} }}")
-
-
-def _one(answer: _Rows | DatabaseError) -> list[Any]:
-    """Return the one row of an answer, or raise what it failed with."""
-    if isinstance(answer, DatabaseError):
-        raise answer
-    return answer[0]
 
 
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
@@ -193,7 +196,6 @@ def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
 
 
 def _matrix(vectors: Sequence[Sequence[float]]) -> Vector:
-    """Return vectors as the rows of a matrix."""
     return np.array(vectors, dtype=np.float64) if len(vectors) else np.empty((0, 1))
 
 
@@ -208,20 +210,19 @@ def _homes(rows: _Rows) -> Candidates:
 
 
 def _terms(rows: _Rows) -> TermsFound:
-    """Return the one row of chunks, and of terms with the places of their chunks.
-
-    Each name is sent once, which is faster than once for each chunk that has it.
-    """
+    """Return the one row of chunks, and of terms with the places of their chunks."""
+    # Each name is sent once, which is faster than once for each chunk that has it.
     ((chunks, found, terms),) = rows
-    names: dict[int, list[str]] = {place: [] for place, _, _ in found}
+    names: dict[int, list[str]] = {place: [] for place, *_ in found}
     for name, _, places in terms:
         for place in places:
             names[place].append(name)
     return TermsFound(
         chunks=chunks or 0,
         counts={name: count for name, count, _ in terms},
-        named={chunk_id: tuple(names[place]) for place, chunk_id, _ in found},
-        texts={chunk_id: text for _, chunk_id, text in found},
+        named={chunk_id: tuple(names[place]) for place, chunk_id, *_ in found},
+        texts={chunk_id: text for _, chunk_id, text, _ in found},
+        titles={chunk_id: title for _, chunk_id, _, title in found},
     )
 
 
@@ -244,7 +245,6 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
 
 
 def _chunk(values: Sequence[Any]) -> ChunkText:
-    """Return a chunk from its row."""
     return ChunkText(
         id=values[0],
         text=values[1],
@@ -261,7 +261,6 @@ def _chunk(values: Sequence[Any]) -> ChunkText:
 
 
 def _sentence(values: Sequence[Any]) -> StoredSentence:
-    """Return a sentence from its row."""
     return StoredSentence(
         id=values[0],
         text=values[1],
@@ -272,13 +271,8 @@ def _sentence(values: Sequence[Any]) -> StoredSentence:
     )
 
 
-def _ordinary(error: DatabaseError) -> bool:
-    """Return whether a statement was refused, rather than the server lost."""
-    return type(error) is DatabaseError
-
-
 class CypherReader:
-    """A `GraphReader` over a Neo4j database."""
+    """A `GraphReader` over a Neo4j database, which is not closed here."""
 
     def __init__(
         self,
@@ -287,53 +281,31 @@ class CypherReader:
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
     ) -> None:
-        """Prepare a reader; nothing is read yet.
-
-        Args:
-            connection: The database; it is not closed here.
-            corpus: Name of the corpus.
-            filter: What chunks must pass, at the anchor and at every hop.
-        """
+        """Prepare a reader of what passes, at the anchor and at every hop."""
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
 
     def anchors(
         self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
     ) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector.
-
-        Raises:
-            DatabaseError: If there is no vector index, or the server fails.
-        """
-        search = self._connection.capabilities.search
-        asked = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
-        queries = self._statements.anchors(asked, search=search)
-        answer: _Rows | DatabaseError | None = None
-        while True:
-            try:
-                # Sending None starts a generator.
-                text, params = queries.send(answer)  # type: ignore[arg-type]
-            except StopIteration as done:
-                found: Candidates = done.value
-                return found
-            try:
-                answer = self._rows(text, params)
-            except DatabaseError as error:
-                if not _ordinary(error):
-                    raise
-                answer = error
+        """Return the `anchor_hits(k)` chunks nearest to a vector."""
+        request = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
+        found: Candidates = self._answer(request)
+        return found
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
     ) -> Mapping[str, Visit]:
         """Return chunks with their sentences and, if wanted, their neighbours."""
-        query = self._statements.expand(chunk_ids, neighbours=neighbours)
-        return _visits(self._rows(*query))
+        request = ExpandRequest(chunk_ids=tuple(chunk_ids), neighbours=neighbours)
+        found: Mapping[str, Visit] = self._answer(request)
+        return found
 
     def homes(self, sentence_ids: Sequence[str]) -> Candidates:
         """Return for each sentence the first chunk of its document that holds it."""
-        text = statement("retrieval/homes")
-        return _homes(self._rows(text, {"ids": list(sentence_ids)}))
+        request = HomesRequest(sentence_ids=tuple(sentence_ids))
+        found: Candidates = self._answer(request)
+        return found
 
     def terms(
         self,
@@ -344,15 +316,37 @@ class CypherReader:
         nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        query = self._statements.terms(chunk_ids, names, nearest, members=members)
-        return _terms(self._rows(*query))
+        found: TermsFound = self._answer(
+            TermsRequest(
+                chunk_ids=tuple(chunk_ids),
+                names=tuple(names),
+                members=members,
+                nearest=nearest,
+            )
+        )
+        return found
 
     def projection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
         return corpus_projection(self._connection, self._statements.corpus, query)
 
+    def _answer(self, request: Request) -> Any:
+        near = isinstance(request, AnchorRequest)
+        search = near and self._connection.capabilities.search
+        queries = self._statements.answer(request, search=search)
+        try:
+            query = next(queries)
+            while True:
+                try:
+                    rows = self._rows(*query)
+                except DatabaseError as error:
+                    query = queries.throw(error)
+                else:
+                    query = queries.send(rows)
+        except StopIteration as done:
+            return done.value
+
     def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
-        """Run one statement."""
         return self._connection.values(text, params)
 
 
@@ -366,64 +360,26 @@ class AsyncCypherReader:
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
     ) -> None:
-        """Prepare a reader, as `CypherReader` does."""
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
 
-    async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
-    ) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector.
-
-        Raises:
-            DatabaseError: If there is no vector index, or the server fails.
-        """
-        search = (await self._connection.acapabilities()).search
-        asked = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
-        queries = self._statements.anchors(asked, search=search)
-        answer: _Rows | DatabaseError | None = None
-        while True:
-            try:
-                text, params = queries.send(answer)  # type: ignore[arg-type]
-            except StopIteration as done:
-                found: Candidates = done.value
-                return found
-            try:
-                answer = await self._rows(text, params)
-            except DatabaseError as error:
-                if not _ordinary(error):
-                    raise
-                answer = error
-
-    async def aexpand(
-        self, chunk_ids: Sequence[str], *, neighbours: bool = True
-    ) -> Mapping[str, Visit]:
-        """Return chunks with their sentences and, if wanted, their neighbours."""
-        query = self._statements.expand(chunk_ids, neighbours=neighbours)
-        return _visits(await self._rows(*query))
-
-    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
-        """Return for each sentence the first chunk of its document that holds it."""
-        text = statement("retrieval/homes")
-        return _homes(await self._rows(text, {"ids": list(sentence_ids)}))
-
-    async def aterms(
-        self,
-        chunk_ids: Sequence[str],
-        names: Sequence[str],
-        *,
-        members: bool = False,
-        nearest: Nearest | None = None,
-    ) -> TermsFound:
-        """Return the terms of chunks, those of some names, and who names them."""
-        query = self._statements.terms(chunk_ids, names, nearest, members=members)
-        return _terms(await self._rows(*query))
-
-    async def aprojection(self, query: Vector | None = None) -> Projection:
-        """Return the main axes of the corpus, or those fitted to a question."""
-        corpus = self._statements.corpus
-        return await acorpus_projection(self._connection, corpus, query)
-
-    async def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
-        """Run one statement."""
-        return await self._connection.avalues(text, params)
+    async def aanswer(self, request: Request) -> Response:
+        """Answer as the methods of `CypherReader` do."""
+        if isinstance(request, ProjectionRequest):
+            corpus = self._statements.corpus
+            return await acorpus_projection(self._connection, corpus, request.query)
+        near = isinstance(request, AnchorRequest)
+        search = near and (await self._connection.acapabilities()).search
+        queries = self._statements.answer(request, search=search)
+        try:
+            query = next(queries)
+            while True:
+                try:
+                    rows = await self._connection.avalues(*query)
+                except DatabaseError as error:
+                    query = queries.throw(error)
+                else:
+                    query = queries.send(rows)
+        except StopIteration as done:
+            found: Response = done.value
+            return found

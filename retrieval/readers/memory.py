@@ -16,6 +16,7 @@ from knowtrail.retrieval.protocols import (
     TermsFound,
     Visit,
     anchor_hits,
+    answered,
 )
 from knowtrail.retrieval.rerank.bm25 import bm25_scores
 
@@ -23,19 +24,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.protocols import Nearest, StoredSentence, Vector
+    from knowtrail.retrieval.protocols import (
+        Nearest,
+        Request,
+        Response,
+        StoredSentence,
+        Vector,
+    )
     from knowtrail.retrieval.walk import ChunkText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MemoryGraph:
-    """One corpus in memory.
+    """One corpus in memory; what is by chunk id is in document order, edges in theirs.
 
     Attributes:
         chunks: The chunks, those of a document in order.
         vectors: Their vectors, row by row, of shape (chunks, dimensions).
-        sentences: Chunk id -> its sentences in document order.
-        edges: Chunk id -> ids of its SIMILAR_TO neighbours in order.
         chunk_properties: Chunk id -> further properties that filters may name.
         documents: Document id -> properties, with `themes` and `categories`.
         loose: Sentences that no chunk holds.
@@ -56,12 +61,7 @@ class MemoryReader:
     """A `GraphReader` and `AsyncGraphReader` over a `MemoryGraph`."""
 
     def __init__(self, graph: MemoryGraph, *, filter: Filter | None = None) -> None:  # noqa: A002 - the word callers know
-        """Prepare a reader.
-
-        Args:
-            graph: The corpus.
-            filter: What chunks must pass, at the anchor and at every hop.
-        """
+        """Prepare a reader of what passes, at the anchor and at every hop."""
         self._vectors = np.asarray(graph.vectors, dtype=np.float64)
         self._graph = graph
         self._row = {chunk.id: row for row, chunk in enumerate(graph.chunks)}
@@ -169,6 +169,7 @@ class MemoryReader:
             counts={name: len(self._members[name]) for name in (*known, *of_chunks)},
             named=named,
             texts={i: self._graph.chunks[self._row[i]].text for i in named},
+            titles={i: self._graph.chunks[self._row[i]].title for i in named},
         )
 
     def _near(self, name: str, nearest: Nearest) -> list[str]:
@@ -177,39 +178,11 @@ class MemoryReader:
         scores = cosines(nearest.vector, self._vectors[[self._row[i] for i in ids]])
         return [ids[place] for place in ranked(ids, scores)[: nearest.most]]
 
-    async def aanchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
-    ) -> Candidates:
-        """Do as `anchors` does."""
-        return self.anchors(vector, k, documents=documents, words=words)
-
-    async def aexpand(
-        self, chunk_ids: Sequence[str], *, neighbours: bool = True
-    ) -> Mapping[str, Visit]:
-        """Do as `expand` does."""
-        return self.expand(chunk_ids, neighbours=neighbours)
-
-    async def ahomes(self, sentence_ids: Sequence[str]) -> Candidates:
-        """Do as `homes` does."""
-        return self.homes(sentence_ids)
-
-    async def aprojection(self, query: Vector | None = None) -> Projection:
-        """Do as `projection` does."""
-        return self.projection(query)
-
-    async def aterms(
-        self,
-        chunk_ids: Sequence[str],
-        names: Sequence[str],
-        *,
-        members: bool = False,
-        nearest: Nearest | None = None,
-    ) -> TermsFound:
-        """Do as `terms` does."""
-        return self.terms(chunk_ids, names, members=members, nearest=nearest)
+    async def aanswer(self, request: Request) -> Response:
+        """Answer as the methods do."""
+        return answered(self, request)
 
     def _visit(self, chunk_id: str, *, neighbours: bool) -> Visit:
-        """Open one chunk."""
         around = self._graph.edges.get(chunk_id, ()) if neighbours else ()
         ids = tuple(i for i in around if i in self._allowed)
         return Visit(

@@ -25,12 +25,7 @@ ReaderT = TypeVar("ReaderT")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenReader(Generic[ReaderT]):
-    """A reader, and which one it is.
-
-    Attributes:
-        reader: The reader.
-        name: `cypher` or `snapshot`.
-    """
+    """A reader, and which one it is: `cypher` or `snapshot`."""
 
     reader: ReaderT
     name: str
@@ -45,15 +40,8 @@ def open_reader(
 ) -> OpenReader[GraphReader]:
     """Return the reader that a task asks for.
 
-    Args:
-        connection: The database.
-        corpus: The corpus.
-        task: What is asked, with the filter and the reader's name.
-        settings: In whose home snapshots are; without them only a task that insists
-            on a snapshot looks for one.
-
-    Raises:
-        SnapshotError: If a snapshot is asked for and none is current.
+    Snapshots are in the home of the settings; without them only a task that insists on
+    a snapshot looks for one, and raises `SnapshotError` if none is current.
     """
     _look_at_terms(corpus, task)
     if (snapshot := _snapshot(corpus, task, settings)) is not None:

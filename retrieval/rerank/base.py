@@ -20,12 +20,11 @@ from __future__ import annotations
 import asyncio
 import difflib
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.rerank.order import reranker_name
+from knowtrail.retrieval.rerank.order import finished, reranker_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,12 +61,8 @@ class BaseReranker(ABC):
         """Return one finite number a document, of at least one, in their order."""
 
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Do as `score` does where nothing is awaited, also inside a running loop.
-
-        This one runs `score` in a thread with a loop of its own.
-        """
-        with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-rerank") as pool:
-            return pool.submit(asyncio.run, self.score(query, documents)).result()
+        """Do as `score` does where nothing is awaited, also inside a running loop."""
+        return finished(self.score(query, documents))
 
     async def annotate(
         self,
@@ -82,12 +77,8 @@ class BaseReranker(ABC):
         What was scored is kept beside the target as it comes, so that the same call
         continues where an interrupted one ended; the target, which may be the source,
         appears when it is whole. With a limit the first so many documents of each query
-        are taken. Returns how many queries were written.
-
-        Raises:
-            InputError: If the limit or the source is no good.
-            ModelError: If a score is missing or no finite number.
-            StorageError: If a file cannot be written.
+        are taken. Returns how many queries were written. Raises `ModelError` if a score
+        is missing or no finite number.
         """
         from knowtrail.retrieval.rerank.annotation import annotate
 
@@ -107,15 +98,11 @@ class BaseReranker(ABC):
 
         Ctrl-C waits for the queries that are under way and keeps their scores.
         """
-        work = self.annotate(
-            source, target, document_limit=document_limit, progress=progress
+        return finished(
+            self.annotate(
+                source, target, document_limit=document_limit, progress=progress
+            )
         )
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(work)
-        with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-rerank") as pool:
-            return pool.submit(asyncio.run, work).result()
 
     def as_compressor(self, *, top_n: int | None = None) -> RerankCompressor:
         """Return a LangChain document compressor of the `top_n` best, None for all."""
@@ -175,14 +162,12 @@ def load_reranker(
     module, wanted = RERANKERS[kind]
     if bool(what.strip()) != bool(wanted):
         usage = f"{kind}:{wanted}" if wanted else kind
-        msg = f"Reranker {str(name)[:80]!r}: write {usage}."
-        raise InputError(msg)
+        raise InputError(f"Reranker {str(name)[:80]!r}: write {usage}.")
     load: _Factory = import_module(module).load
     return load(what.strip(), settings=settings, embedder=embedder)
 
 
 def _names() -> str:
-    """Return the names of the rerankers as they are written."""
     return ", ".join(
         f"{kind}:{wanted}" if wanted else kind
         for kind, (_, wanted) in RERANKERS.items()

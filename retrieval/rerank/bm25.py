@@ -96,12 +96,8 @@ def _pairs(run: str) -> list[str]:
 class Bm25Reranker(LocalReranker):
     """BM25 over the candidates, by the package bm25s; needs no model.
 
-    Args:
-        k1: How much more a word counts that comes again; 0 or more.
-        b: How much long documents are held back, 0 to 1.
-
-    Raises:
-        InputError: If a number is out of its range.
+    With `k1`, 0 or more, a word that comes again counts more; `b`, from 0 to 1, is how
+    much long documents are held back.
     """
 
     name = "bm25"

@@ -59,7 +59,6 @@ class RerankCompressor(BaseDocumentCompressor):
     def _ranked(
         self, documents: Sequence[Document], scores: Sequence[float]
     ) -> list[Document]:
-        """Return the best Documents with their scores."""
         order = best_first(scores, [document.id for document in documents])
         return [
             _with_score(documents[place], scores[place])
@@ -68,19 +67,13 @@ class RerankCompressor(BaseDocumentCompressor):
 
 
 def _texts(documents: Sequence[Document]) -> list[str]:
-    """Return what is scored.
-
-    Raises:
-        InputError: If there are more than a search may have candidates.
-    """
+    """Return what is scored; refuse more than a search may have candidates."""
     if len(documents) > MOST_CANDIDATES:
         given = f"The reranker got {len(documents)} documents"
-        msg = f"{given}: give at most {MOST_CANDIDATES}."
-        raise InputError(msg)
+        raise InputError(f"{given}: give at most {MOST_CANDIDATES}.")
     return [document.page_content for document in documents]
 
 
 def _with_score(document: Document, score: float) -> Document:
-    """Return a copy of a Document that tells its score."""
     metadata: dict[str, Any] = {**document.metadata, "relevance_score": score}
     return document.model_copy(update={"metadata": metadata})

@@ -66,11 +66,10 @@ class CrossEncoderReranker(LocalReranker):
             convert_to_numpy=True,
         )
         if scores.ndim != 1:
-            msg = (
+            raise ModelError(
                 f"The model {self._place!r} gives {scores.shape[1]} numbers a pair: "
                 "take a cross-encoder with one label."
             )
-            raise ModelError(msg)
         return [float(score) for score in scores]
 
     def _load(self) -> Any:
@@ -98,15 +97,13 @@ class CrossEncoderReranker(LocalReranker):
         config = AutoConfig.from_pretrained(place, local_files_only=local)
         names = list(getattr(config, "architectures", None) or [])
         if not any(name.endswith(_SCORING) for name in names):
-            msg = (
+            raise ModelError(
                 f"The model {self._place!r} is no cross-encoder ({', '.join(names)}): "
                 "its scores would be random. Take one made for reranking, such as "
                 "cross-encoder/ms-marco-MiniLM-L6-v2."
             )
-            raise ModelError(msg)
 
     def _missing(self) -> str:
-        """Return why there is no model."""
         if Path(self._place).expanduser().is_dir():
             return (
                 f"The folder {self._place!r} holds no cross-encoder that can be "

@@ -70,9 +70,7 @@ class AnnotatedQueryDocuments:
 def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
     """Yield the queries of a file, annotated or not, with their documents.
 
-    Raises:
-        SourceError: If the file cannot be read or a line is no good; the message has
-            the file's name, the line's number and what is wrong.
+    Raises `SourceError` with the file's name, the line's number and what is wrong.
     """
     for where, query, rows in _checked_lines(Path(path)):
         documents = tuple(_document(row, where) for row in rows)
@@ -82,9 +80,7 @@ def read_queries(path: str | Path) -> Iterator[QueryDocuments]:
 def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
     """Yield the queries of an annotated file with their scored documents.
 
-    Raises:
-        SourceError: If the file cannot be read or a line is no good, such as a
-            document without a score or with one that is no finite number.
+    Raises `SourceError` as `read_queries` does, and for a score that is no number.
     """
     for where, query, rows in _checked_lines(Path(path)):
         documents = tuple(
@@ -99,9 +95,7 @@ def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
 def write_queries(path: str | Path, items: Iterable[QueryDocuments]) -> int:
     """Write queries with their documents, whole or not at all; return how many.
 
-    Raises:
-        InputError: If an id comes twice or a score is no finite number.
-        StorageError: If the file cannot be written.
+    Raises `InputError` if an id comes twice or a score is no finite number.
     """
     return _write(Path(path), items)
 
@@ -119,17 +113,15 @@ def _checked_lines(path: Path) -> Iterator[tuple[str, Query, list[dict[str, Any]
         row = _object(value, where)
         query = _query(row, where)
         if query.id in seen:
-            msg = (
+            raise SourceError(
                 f"{where}: query id {_shown(query.id)} is that of line "
                 f"{seen[query.id]} too: give each query an id of its own."
             )
-            raise SourceError(msg)
         seen[query.id] = number
         yield where, query, _rows(row, f"{where}, query {_shown(query.id)}")
 
 
 def _object(row: object, where: str) -> dict[str, Any]:
-    """Return a line that is an object."""
     if not isinstance(row, dict):
         msg = f"{where}: write an object with query and documents, not {_shown(row)}."
         raise SourceError(msg)
@@ -137,7 +129,6 @@ def _object(row: object, where: str) -> dict[str, Any]:
 
 
 def _query(row: dict[str, Any], where: str) -> Query:
-    """Return the query of a line."""
     value = row.get("query")
     if not isinstance(value, dict):
         msg = f"{where}: query is {_shown(value)}: write an object with id and query."
@@ -152,8 +143,7 @@ def _rows(row: dict[str, Any], where: str) -> list[dict[str, Any]]:
     """Return the documents of a line, which are objects with different ids."""
     rows = row.get("documents")
     if not isinstance(rows, list):
-        msg = f"{where}: documents is {_shown(rows)}: write a list."
-        raise SourceError(msg)
+        raise SourceError(f"{where}: documents is {_shown(rows)}: write a list.")
     seen = set()
     for place, document in enumerate(rows):
         if not isinstance(document, dict):
@@ -161,28 +151,24 @@ def _rows(row: dict[str, Any], where: str) -> list[dict[str, Any]]:
             raise SourceError(msg)
         name = document.get("id")
         if isinstance(name, str) and name in seen:
-            msg = (
+            raise SourceError(
                 f"{where}: document id {_shown(name)} comes twice: give each document "
                 "of a query an id of its own."
             )
-            raise SourceError(msg)
         seen.add(name if isinstance(name, str) else None)
     return rows
 
 
 def _document(row: dict[str, Any], where: str) -> Document:
-    """Return a document of a line."""
     name = _text(row, "id", f"{where}, document")
     about = f"{where}, document {_shown(name)}"
     metadata = row.get("metadata", {})
     if not isinstance(metadata, dict):
-        msg = f"{about}: metadata is {_shown(metadata)}: write an object."
-        raise SourceError(msg)
+        raise SourceError(f"{about}: metadata is {_shown(metadata)}: write an object.")
     return Document(id=name, content=_text(row, "content", about), metadata=metadata)
 
 
 def _score(row: dict[str, Any], where: str) -> float:
-    """Return the score of a document."""
     score = row.get("score")
     number = isinstance(score, int | float) and not isinstance(score, bool)
     try:
@@ -191,27 +177,23 @@ def _score(row: dict[str, Any], where: str) -> float:
     except OverflowError:
         pass
     said = _shown(score) if "score" in row else "missing"
-    msg = (
+    raise SourceError(
         f"{where}, document {_shown(row['id'])}: score is {said}: write a finite "
         "number, or leave the document out where it has none."
     )
-    raise SourceError(msg)
 
 
 def _text(row: dict[str, Any], name: str, where: str) -> str:
-    """Return a text that says something."""
     value = row.get(name)
     if isinstance(value, str) and value.strip():
         return value
     said = "empty" if isinstance(value, str) else _shown(value)
     if name not in row:
         said = "missing"
-    msg = f"{where}: {name} is {said}: write a text that is not empty."
-    raise SourceError(msg)
+    raise SourceError(f"{where}: {name} is {said}: write a text that is not empty.")
 
 
 def _fields(document: Document) -> dict[str, Any]:
-    """Return what a document without a score consists of."""
     return {
         "id": document.id,
         "content": document.content,
@@ -222,7 +204,6 @@ def _fields(document: Document) -> dict[str, Any]:
 def _write(
     path: Path, items: Iterable[QueryDocuments | AnnotatedQueryDocuments]
 ) -> int:
-    """Write queries as lines; return how many."""
     seen: set[str] = set()
     with whole_file(path) as file:
         for item in items:
@@ -242,20 +223,18 @@ def _line(item: QueryDocuments | AnnotatedQueryDocuments) -> str:
     for document in item.documents:
         row = _fields(document)
         if document.id in seen:
-            msg = (
+            raise InputError(
                 f"Document id {_shown(document.id)} comes twice in query "
                 f"{_shown(item.query.id)}."
             )
-            raise InputError(msg)
         seen.add(document.id)
         if isinstance(document, AnnotatedDocument):
             if not math.isfinite(document.score):
-                msg = (
+                raise InputError(
                     f"The score of document {_shown(document.id)} in query "
                     f"{_shown(item.query.id)} is {document.score}: leave the document "
                     "out."
                 )
-                raise InputError(msg)
             row["score"] = float(document.score)
         documents.append(row)
     query = {"id": item.query.id, "query": item.query.query}

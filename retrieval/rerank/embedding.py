@@ -59,11 +59,10 @@ def query_and_documents(
     asked = np.asarray(embedder.embed_query(query if query.strip() else BLANK))
     usable = asked.shape == vectors.shape[1:] and np.isfinite(asked).all()
     if not (usable and asked.any()):
-        msg = (
+        raise VectorError(
             f"The embedder {embedder_name(embedder)} gave no usable vector for the "
             "query: check the model."
         )
-        raise VectorError(msg)
     return asked.astype(np.float64), vectors[[place[text] for text in texts]]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from knowtrail.graph.errors import InputError, ModelError
 
@@ -12,8 +14,9 @@ MOST_CANDIDATES = 1_000
 """Documents that a reranker scores at most for a question."""
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
+_T = TypeVar("_T")
 _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
@@ -32,6 +35,16 @@ class Scoring(Protocol):
         ...
 
 
+def finished(work: Coroutine[Any, Any, _T]) -> _T:
+    """Return what a coroutine returns, also inside a running loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-async") as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
 def reranker_name(reranker: Scoring) -> str:
     """Return what results call a reranker: its name, or else its class's."""
     return reranker.name or type(reranker).__name__
@@ -40,12 +53,7 @@ def reranker_name(reranker: Scoring) -> str:
 def checked_scores(
     reranker: Scoring, query: str, documents: Sequence[str]
 ) -> list[float]:
-    """Return the scores of documents, checked; none where there are no documents.
-
-    Raises:
-        InputError: If a text is none.
-        ModelError: If a score is missing or no finite number.
-    """
+    """Return the scores of documents; raise `ModelError` unless they are finite."""
     query, texts = _texts(query, documents)
     if not texts:
         return []
@@ -65,34 +73,29 @@ async def achecked_scores(
 def _texts(query: object, documents: Sequence[object]) -> tuple[str, list[str]]:
     """Return query and documents, which must be texts, without half characters."""
     if isinstance(documents, str):
-        msg = "The documents are one text: give a list of texts."
-        raise InputError(msg)
+        raise InputError("The documents are one text: give a list of texts.")
     for where, value in [("query", query), *enumerate(documents)]:
         if not isinstance(value, str):
             what = where if where == "query" else f"document {where}"
-            msg = f"The {what} is {str(value)[:80]!r}: give a text."
-            raise InputError(msg)
+            raise InputError(f"The {what} is {str(value)[:80]!r}: give a text.")
     asked, *texts = (_HALVES.sub("\ufffd", str(text)) for text in (query, *documents))
     return asked, texts
 
 
 def _checked(reranker: Scoring, scores: Sequence[float], n: int) -> list[float]:
-    """Return scores as floats."""
     name = reranker_name(reranker)
     if len(scores) != n:
-        msg = (
+        raise ModelError(
             f"The reranker {name} gave {len(scores)} scores for {n} documents: it must "
             "give one each."
         )
-        raise ModelError(msg)
     numbers = [float(score) for score in scores]
     for place, number in enumerate(numbers):
         if not math.isfinite(number):
-            msg = (
+            raise ModelError(
                 f"The reranker {name} gave {number} for document {place}: mend the "
                 "model or leave that document out."
             )
-            raise ModelError(msg)
     return numbers
 
 

@@ -92,14 +92,12 @@ class PointwiseModel:
         for name in ("mean", "scale", "weights"):
             array = getattr(self, name)
             if array.shape != wanted or not np.isfinite(array).all():
-                msg = (
+                raise InputError(
                     f"A pointwise model of {self.dimensions} dimensions needs "
                     f"{wanted[0]} finite numbers in {name}: it has {array.shape}."
                 )
-                raise InputError(msg)
         if not (self.scale > 0).all():
-            msg = "A pointwise model's scale must be above 0 everywhere."
-            raise InputError(msg)
+            raise InputError("A pointwise model's scale must be above 0 everywhere.")
 
     @property
     def fingerprint(self) -> str:
@@ -136,13 +134,7 @@ def write_model(path: str | Path, model: PointwiseModel) -> None:
 
 
 def read_model(path: str | Path) -> PointwiseModel:
-    """Read a model that `write_model` wrote.
-
-    Raises:
-        ModelError: If there is no file.
-        SourceError: If it cannot be read, is cut, or is none of ours; the message says
-            which.
-    """
+    """Read a model that `write_model` wrote, or say what is wrong with the file."""
     place = Path(path).expanduser()
     try:
         if place.stat().st_size > _LARGEST:
@@ -174,17 +166,14 @@ def _arrays(data: bytes) -> dict[str, Any]:
     """Return the four arrays of a file, unpacked within bounds."""
     with zipfile.ZipFile(BytesIO(data)) as packed:
         if sum(member.file_size for member in packed.infolist()) > _LARGEST:
-            msg = "it unpacks to more than a model can have"
-            raise InputError(msg)
+            raise InputError("it unpacks to more than a model can have")
     with np.load(BytesIO(data), allow_pickle=False) as file:
         return {name: file[name] for name in ("header", "mean", "scale", "weights")}
 
 
 def _check_header(header: Any) -> None:
-    """Refuse a header of another format or version."""
     if header["format"] != FORMAT:
-        msg = "it is no pointwise model"
-        raise InputError(msg)
+        raise InputError("it is no pointwise model")
     if header["version"] != VERSION:
         msg = f"it has version {header['version']!r:.20}, this program reads {VERSION}"
         raise InputError(msg)
@@ -194,17 +183,14 @@ def _check_header(header: Any) -> None:
     dimensions = header["dimensions"]
     whole = isinstance(dimensions, int) and not isinstance(dimensions, bool)
     if not (whole and 1 <= dimensions < math.inf):
-        msg = f"its dimensions are {dimensions!r:.80}"
-        raise InputError(msg)
+        raise InputError(f"its dimensions are {dimensions!r:.80}")
     if not isinstance(header["embedder"], str) or not isinstance(
         header["trained"], dict
     ):
-        msg = "its header is damaged"
-        raise InputError(msg)
+        raise InputError("its header is damaged")
 
 
 def _refusal(path: str | Path, why: str) -> str:
-    """Return the message about a file that is no good."""
     return (
         f"The model file {path} cannot be used: {why.rstrip('.')}. Make it anew with "
         "knowtrail eval zelo train."
@@ -214,20 +200,18 @@ def _refusal(path: str | Path, why: str) -> str:
 class PointwiseReranker(LocalReranker):
     """Scores each document by a linear model of embedding and BM25 features.
 
-    Raises:
-        InputError: If the embedder is another one. Its dimensions are checked when it
-            first scores, as asking for them can load a model.
+    Another embedder is refused now, another number of dimensions when it first scores,
+    as asking for it can load a model.
     """
 
     def __init__(
         self, model: PointwiseModel, embedder: Embedder, *, name: str = "pointwise"
     ) -> None:
         if embedder_name(embedder) != model.embedder:
-            msg = (
+            raise InputError(
                 f"The model was trained with the embedder {model.embedder!r}, not with "
                 f"{embedder_name(embedder)!r}: use that, or train a model anew."
             )
-            raise InputError(msg)
         self.name = name
         self._model = model
         self._embedder = embedder
@@ -249,11 +233,10 @@ class PointwiseReranker(LocalReranker):
         """Refuse an embedder whose vectors the model cannot take."""
         found = dimensions_of(self._embedder)
         if found != self._model.dimensions:
-            msg = (
+            raise InputError(
                 f"The model was trained with vectors of {self._model.dimensions} "
                 f"dimensions, {self._model.embedder!r} gives {found}: train it anew."
             )
-            raise InputError(msg)
         self._checked = True
 
 

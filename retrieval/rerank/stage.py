@@ -44,11 +44,10 @@ def check_open(name: str, settings: Settings | None) -> None:
     own = None if settings is None else settings.reranker
     allowed = [*OPEN, *([own] if own else [])]
     if name not in allowed:
-        msg = (
+        raise InputError(
             f"rerank is {name[:80]!r}: use one of {', '.join(allowed)}. Another one "
             "must be named in the server's settings (KNOWTRAIL_RERANKER)."
         )
-        raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,19 +83,15 @@ def stage_of(
     """Return the stage that a caller asks for, before anything is searched.
 
     As many hits are scored as are wanted (`k`), where that is more.
-
-    Raises:
-        InputError: If there is no such reranker, or the number is no good.
     """
     if rerank is None:
         return None
     whole = isinstance(candidates, int) and not isinstance(candidates, bool)
     if not (whole and 1 <= candidates <= MOST_CANDIDATES):
-        msg = (
+        raise InputError(
             f"rerank_candidates is {str(candidates)[:80]}: give a whole number from 1 "
             f"to {MOST_CANDIDATES}."
         )
-        raise InputError(msg)
     if k is not None and k > MOST_CANDIDATES:
         msg = f"k is {str(k)[:80]}: with rerank, give at most {MOST_CANDIDATES}."
         raise InputError(msg)
@@ -123,7 +118,6 @@ def _named(
 
 @lru_cache(maxsize=4)
 def _kept(name: str, settings: Settings | None) -> BaseReranker:
-    """Load a reranker that is kept."""
     return load_reranker(name, settings=settings)
 
 
@@ -134,9 +128,6 @@ def rerank_hits(
 
     A chunk is scored by its whole text. Each hit then has those of its sentences that
     no better hit has; a chunk of which none is left is left out.
-
-    Raises:
-        ModelError: If the reranker gives no usable scores.
     """
     if stage is None:
         return hits, None
@@ -183,7 +174,6 @@ def _texts(task: Task, hits: Sequence[Hit]) -> list[str]:
 def _ordered(
     task: Task, hits: Sequence[Hit], scores: Sequence[float]
 ) -> tuple[Hit, ...]:
-    """Return hits by falling score, cut to what is wanted."""
     by_sentence = task.granularity == "sentence"
     ids = [h.sentences[0].id if by_sentence else h.chunk.id for h in hits]
     ranked = [
@@ -197,11 +187,9 @@ def _ordered(
 
 
 def _cut_anew(ranked: Sequence[Hit]) -> list[Hit]:
-    """Give each chunk those of its sentences that no better one has.
-
-    Every sentence of a candidate stands in one of the candidates, if not in its own
-    hit then in that of an earlier one which overlaps with it.
-    """
+    """Give each chunk those of its sentences that no better one has."""
+    # Every sentence of a candidate stands in one of the candidates, if not in its own
+    # hit then in that of an earlier one which overlaps with it.
     known = {(h.chunk.document_id, s.index): s for h in ranked for s in h.sentences}
     found = []
     for hit in ranked:

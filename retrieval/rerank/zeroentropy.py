@@ -81,11 +81,10 @@ class ZeroEntropyReranker(BaseReranker):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         if not key or not key.strip():
-            msg = (
+            raise SettingsError(
                 "ZeroEntropy's rerankers need a key: set ZEROENTROPY_API_KEY, or take "
                 "a reranker that runs here, such as bm25."
             )
-            raise SettingsError(msg)
         self.name = f"zeroentropy:{model}"
         self._model = model
         self._key = key.strip()
@@ -98,12 +97,7 @@ class ZeroEntropyReranker(BaseReranker):
         )
 
     async def score(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return the service's number for each document.
-
-        Raises:
-            ModelError: If the service does not answer, refuses or answers nonsense.
-            SettingsError: If it refuses the key.
-        """
+        """Return the service's number for each document."""
         import httpx
 
         if self._ssl is None:
@@ -136,11 +130,10 @@ class ZeroEntropyReranker(BaseReranker):
         try:
             answer: Any = await retrying(self._once, client, body)
         except _BusyError as error:
-            msg = (
+            raise ModelError(
                 f"No answer from {self._url} after {self._attempts} tries: {error}. "
                 "Check the network, or try again later."
-            )
-            raise ModelError(msg) from error
+            ) from error
         return self._scores(answer, len(documents))
 
     async def _once(self, client: httpx.AsyncClient, body: dict[str, Any]) -> Any:
@@ -172,8 +165,7 @@ class ZeroEntropyReranker(BaseReranker):
         try:
             return response.json()
         except ValueError as error:
-            msg = "an answer that is not JSON"
-            raise _BusyError(msg) from error
+            raise _BusyError("an answer that is not JSON") from error
 
     def _scores(self, answer: Any, n: int) -> list[float]:
         """Return the scores of an answer in the order of the request."""
@@ -187,8 +179,7 @@ class ZeroEntropyReranker(BaseReranker):
         except (KeyError, TypeError, ValueError) as error:
             msg = f"{self._url} gave an answer of another form: {str(answer)[:200]!r}."
             raise ModelError(msg) from error
-        msg = f"{self._url} gave {len(found)} scores for {n} documents."
-        raise ModelError(msg)
+        raise ModelError(f"{self._url} gave {len(found)} scores for {n} documents.")
 
     def _note(self, state: RetryCallState) -> None:
         """Log why a request is tried again."""

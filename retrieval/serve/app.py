@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import FastAPI
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.retrieval.procedures import PROCEDURES
 from knowtrail.retrieval.serve.backend import metrics_response
+from knowtrail.retrieval.serve.explorer import about, file_response, read_rows
 from knowtrail.retrieval.serve.gate import Gate, until_gone, within
 from knowtrail.retrieval.serve.guard import (
     Guard,
@@ -39,7 +40,6 @@ from knowtrail.retrieval.serve.signatures import (
     QUERY_ID,
     get_description,
     metrics_description,
-    page,
     post_description,
     signature,
     template_description,
@@ -88,7 +88,8 @@ def create_app(
     app.add_exception_handler(KnowtrailError, _on_error)
     app.add_exception_handler(Exception, _on_error)
     gate = Gate(places=places, seconds=seconds)
-    routes = _Routes(backend=backend, gate=gate, templates=templates)
+    alone = rules is None or len(rules.keys) < 2
+    routes = _Routes(backend=backend, gate=gate, templates=templates, alone=alone)
     routes.add_to(app)
     app.openapi = partial(with_keys, app.openapi)  # type: ignore[method-assign]
     return Guard(app, rules or Rules())
@@ -121,7 +122,6 @@ def _methods_of(request: Request) -> list[str]:
 
 
 async def _on_error(request: Request, error: Exception) -> Response:
-    """Answer a request that failed; the guard logs what nobody foresaw."""
     return problem_response(problem_of(error), request.state.request_id)
 
 
@@ -132,10 +132,15 @@ class _Routes:
     backend: Backend
     gate: Gate
     templates: TemplateDoor | None = None
+    alone: bool = True
 
     def add_to(self, app: FastAPI) -> None:
-        """Add every route."""
         _add(app, "/", self.index, hidden=True)
+        _add(app, "/explore/about", self.about, hidden=True)
+        rows = _handler(self.rows)
+        _add(app, "/explore/rows", rows, method="POST", hidden=True)
+        _add(app, "/explore", self.index, hidden=True)
+        _add(app, "/explore/{name:path}", _handler(self.explorer), hidden=True)
         _add(app, "/health", self.health)
         _add(app, "/ready", self.ready)
         _add(app, "/metrics", self.metrics, described=metrics_description())
@@ -167,11 +172,28 @@ class _Routes:
             _add(app, "/procedures/{name:path}", unknown, method=method, hidden=True)
 
     async def index(self) -> Response:
-        """Show the procedures to people."""
-        return HTMLResponse(page(tuple(PROCEDURES.values())))
+        return RedirectResponse("/explore/")
+
+    async def explorer(self, request: Request) -> Response:
+        return file_response(request.path_params["name"])
+
+    async def about(self) -> Response:
+        return JSONResponse(about(self.backend.corpus))
+
+    async def rows(self, request: Request) -> Response:
+        """Answer with the rows of a statement that reads."""
+        if not self.alone:
+            raise HTTPException(
+                403,
+                "Not here, where several callers have keys: each would read the "
+                "conversations of all. Start a server with one key.",
+            )
+        call = await asked(request)
+        read = partial(read_rows, self.backend, call.body)
+        found = await until_gone(self._in_place(read), request.receive)
+        return JSONResponse(found)
 
     async def health(self) -> Response:
-        """Say that the process lives."""
         return JSONResponse({"status": "ok"})
 
     async def ready(self) -> Response:
@@ -184,7 +206,6 @@ class _Routes:
         )
 
     async def metrics(self) -> Response:
-        """Show the metrics of filtering by specificity to Prometheus."""
         text, media_type = metrics_response()
         return Response(text, media_type=media_type)
 
@@ -198,12 +219,10 @@ class _Routes:
         return JSONResponse(plain_value(found))
 
     async def listing(self) -> Response:
-        """List the procedures with their signatures."""
         shown = [signature(procedure) for procedure in PROCEDURES.values()]
         return JSONResponse({"procedures": shown})
 
     async def unknown(self, request: Request) -> Response:
-        """Say that there is no such procedure."""
         name = str(request.path_params["name"])
         names = list(PROCEDURES)
         near = get_close_matches(name.partition(".")[0], names, n=1)
@@ -213,7 +232,6 @@ class _Routes:
         raise HTTPException(404, f"No procedure {name[:80]!r}: {hint}")
 
     async def as_json(self, procedure: Procedure, request: Request) -> Response:
-        """Answer with the rows as JSON."""
         call = await asked(request)
         rows = await self._rows(procedure, call, request)
         columns = [column.name for column in procedure.columns]
@@ -221,7 +239,6 @@ class _Routes:
         return JSONResponse(plain_value(answer))
 
     async def as_csv(self, procedure: Procedure, request: Request) -> Response:
-        """Answer with the rows as CSV."""
         call = await asked(request)
         call.take("key")
         escape = call.take("escape")
@@ -282,11 +299,9 @@ class _Routes:
     ) -> dict[str, Any]:
         """Return parameters with the question and the corpus of a stored Query."""
         if "question" in values:
-            msg = "Both question and queryId are given: give one."
-            raise InputError(msg)
+            raise InputError("Both question and queryId are given: give one.")
         if not isinstance(query_id, str):
-            msg = f"queryId is {shown_value(query_id)}: give a text."
-            raise InputError(msg)
+            raise InputError(f"queryId is {shown_value(query_id)}: give a text.")
         stored = await self.backend.question(query_id)
         if stored is None:
             msg = f"No Query has the id {query_id[:80]!r}: store one, and commit it."
@@ -315,7 +330,6 @@ def _add(
     hidden: bool = False,
     described: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add one route of one method."""
     words = [word for word in path.replace(".", "/").split("/") if word.isalpha()]
     app.add_api_route(
         path,

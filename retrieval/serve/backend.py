@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.cli.rows import shown_value
+from knowtrail.graph.db.user_statements import aread_statement
 from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
@@ -71,6 +72,17 @@ class Backend(Protocol):
         """Run a procedure that streams: yield pieces of text, then its rows."""
         ...
 
+    @property
+    def corpus(self) -> str | None:
+        """Return the corpus that is asked where a call names none."""
+        ...
+
+    async def read(
+        self, text: str, params: Mapping[str, Any], *, limit: int
+    ) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """Run a statement that reads; return its columns and its first rows."""
+        ...
+
     async def question(self, query_id: str) -> StoredQuestion | None:
         """Return the question of a stored Query; None where there is none."""
         ...
@@ -90,13 +102,6 @@ class GraphBackend:
         *,
         seconds: float | None = None,
     ) -> None:
-        """Make a backend for all requests to one database.
-
-        Args:
-            connection: The database.
-            settings: Where models and snapshots are found, and the usual corpus.
-            seconds: How long a call may take, for procedures that can end by then.
-        """
         self._seconds = seconds
         self._connection = connection
         self._settings = settings
@@ -156,6 +161,17 @@ class GraphBackend:
         finally:
             await pieces.aclose()
 
+    @property
+    def corpus(self) -> str | None:
+        """Return the corpus of the settings."""
+        return self._settings.corpus
+
+    async def read(
+        self, text: str, params: Mapping[str, Any], *, limit: int
+    ) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """Run a statement that reads this database alone."""
+        return await aread_statement(self._connection, text, params, limit=limit)
+
     async def question(self, query_id: str) -> StoredQuestion | None:
         """Return the question of a stored Query; None where there is none."""
         rows = await self._connection.aread("retrieval/stored_question", id=query_id)
@@ -179,7 +195,6 @@ class GraphBackend:
         return self._ready("ok", "ok" if there else "none stored")
 
     def _ready(self, database: str, corpus: str) -> Readiness:
-        """Return what is ready."""
         return Readiness(
             parts={"database": database, "corpus": corpus, "model": self._models}
         )
@@ -205,8 +220,7 @@ def _is_true(value: object) -> bool:
     """Return a truth value of JSON or of a URL."""
     if isinstance(value, bool) or value in ("true", "false"):
         return value in (True, "true")
-    msg = f"strict is {shown_value(value)}: give true or false."
-    raise InputError(msg)
+    raise InputError(f"strict is {shown_value(value)}: give true or false.")
 
 
 class TemplateDoor:
@@ -226,10 +240,6 @@ class TemplateDoor:
         The call has `question`, and if wanted `conversation` (found by who began it
         alone), `language`, `k`, `strict` and `corpus`, whose institutions alone are
         found; without it those of the corpus that is served, or else all.
-
-        Raises:
-            InputError: If a parameter is unknown or no good.
-            UnknownCorpusError: If nothing is stored under the name of the corpus.
         """
         values = read_values(call.query, call.body)
         for name in values:
@@ -238,11 +248,9 @@ class TemplateDoor:
                 raise InputError(msg)
         for name in ("question", "conversation", "corpus", "language"):
             if not isinstance(values.get(name, ""), str):
-                msg = f"{name} is {shown_value(values[name])}: give a text."
-                raise InputError(msg)
+                raise InputError(f"{name} is {shown_value(values[name])}: give a text.")
         if "question" not in values:
-            msg = "There is no question: give question."
-            raise InputError(msg)
+            raise InputError("There is no question: give question.")
         return await asyncio.to_thread(self.answered, values, caller)
 
     def answered(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
@@ -252,8 +260,7 @@ class TemplateDoor:
         k = values.get("k", 10)
         is_text = isinstance(k, str) and k.isdecimal() and len(k) <= _DIGITS
         if not isinstance(k, int) and not is_text:
-            msg = f"k is {shown_value(k)}: give a number from 1 to 1000."
-            raise InputError(msg)
+            raise InputError(f"k is {shown_value(k)}: give a number from 1 to 1000.")
         corpus = values.get("corpus") or self._settings.corpus
         pipeline, said = self._opened_pipeline(corpus), None
         if "conversation" in values:

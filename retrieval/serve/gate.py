@@ -44,7 +44,6 @@ class Gate:
     """
 
     def __init__(self, *, places: int, seconds: float) -> None:
-        """Make a gate."""
         self.seconds = seconds
         self._free = asyncio.Semaphore(places)
         self._most = places * (1 + WAITING_EACH)
@@ -98,12 +97,12 @@ async def within(end: float, seconds: float, work: Awaitable[T]) -> T:
     except TimeoutError as error:
         if not limit.expired():
             raise
-        msg = (
+        raise HTTPException(
+            504,
             f"Not done in {seconds:g} seconds and stopped: ask for less (maxHops, "
             "lookahead, fewer algorithms), or start the server with a longer "
-            "--time-limit."
-        )
-        raise HTTPException(504, msg) from error
+            "--time-limit.",
+        ) from error
 
 
 async def until_gone(
@@ -127,12 +126,10 @@ async def until_gone(
 
 
 async def _gone(receive: Callable[[], Awaitable[Any]]) -> None:
-    """Return once the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _busy(inside: int) -> HTTPException:
-    """Return the refusal of a call for which there is no place."""
     msg = f"{inside} calls run or wait already: try again in a second."
     return HTTPException(503, msg, headers={"Retry-After": "1"})

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import logging
+import math
 import re
 import secrets
 import time
@@ -114,29 +115,19 @@ FILE_NAME = "serve.key"
 
 
 def check_key(key: str, where: str) -> str:
-    """Return a key that can be sent in a header and is not guessed.
-
-    The message says where it comes from and does not repeat it.
-
-    Raises:
-        SettingsError: If it is too short or has other characters.
-    """
+    """Return a key that a header can carry and nobody guesses; a refusal hides it."""
     if not _SOUND.fullmatch(key):
-        msg = (
+        raise SettingsError(
             f"The key of {where} has {len(key)} characters or some that a header "
             "cannot carry: use 16 to 200 letters, digits and signs, no spaces."
         )
-        raise SettingsError(msg)
     return key
 
 
 def read_keys(path: Path) -> dict[str, str]:
     """Return the keys of a file by the names of their callers.
 
-    A line is a key, or a name and a key: `ada 0123456789abcdef`.
-
-    Raises:
-        SettingsError: If there is none, one is no good, or a name or key comes twice.
+    A line is a key, or a name and a key: `ada 0123456789abcdef`. Neither comes twice.
     """
     try:
         lines = [line for line in path.read_text("utf-8").splitlines() if line.strip()]
@@ -155,14 +146,7 @@ def read_keys(path: Path) -> dict[str, str]:
 
 
 def stored_keys(home: Path) -> tuple[dict[str, str], Path]:
-    """Return the keys of a home folder with their file, readable by its user only.
-
-    The first call makes one.
-
-    Raises:
-        SettingsError: If the file is no good.
-        StorageError: If it cannot be written, or others may read it.
-    """
+    """Return the keys of a home folder with their private file, made at first."""
     path = home / FILE_NAME
     if not path.exists():
         try:
@@ -210,6 +194,8 @@ LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1", "host.docker.intern
 
 OPEN_PATHS = frozenset({"/health", "/ready"})
 """They need no key: what watches the process has none."""
+_NO_CALLS = ("/explore", "/metrics")
+"""Beginnings of paths that are looked at without a call of those that are counted."""
 
 _DIGITS = 18
 """Of a length in bytes that is looked at as a number."""
@@ -230,11 +216,13 @@ class Rules:
     """Who may ask (by the callers' names, anyone where there is none), and how much.
 
     `hosts` are the names in the `Host` header that are served; None serves any.
+    `per_minute` are the calls of each caller, which come back evenly.
     """
 
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     hosts: frozenset[str] | None = LOOPBACK_NAMES
     body_bytes: int = 256 * 1024
+    per_minute: int | None = None
 
 
 class Guard:
@@ -243,6 +231,7 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app = app
         self._rules = rules
+        self._left: dict[str, tuple[float, float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on; write one line about it."""
@@ -262,14 +251,16 @@ class Guard:
         except Exception as error:  # an answer is due whatever happened
             await self._fail(scope, receive, watched, error)
         finally:
+            caller = scope["state"].get("caller")
             _LOG.log(
                 logging.WARNING if (watched.status or 0) >= 400 else logging.INFO,
-                "%s %s %s %s %.0f ms",
+                "%s %s %s %s %.0f ms%s",
                 request_id,
                 scope["method"],
                 ascii(scope["path"][:200])[1:-1],
                 watched.status,
                 (time.perf_counter() - begin) * 1000,
+                f" for {ascii(caller)[1:-1]}" if caller else "",
             )
 
     def _refusal(self, scope: Scope) -> Problem | None:
@@ -281,7 +272,7 @@ class Guard:
                 f"This server is not {headers.get('host', '')[:200]!r}: use "
                 "127.0.0.1, or start it with --allowed-host NAME."
             )
-        if _is_foreign(headers):
+        if _is_foreign(headers) and not _is_link(scope, headers):
             return _forbidden("A page of another site asks: that is not allowed.")
         caller = self._caller(scope, headers)
         if scope["path"] not in OPEN_PATHS and caller is None:
@@ -298,13 +289,30 @@ class Guard:
             len(digits) > _DIGITS or int(digits or 0) > self._rules.body_bytes
         ):
             return _too_large(self._rules.body_bytes)
-        return None
+        path, looking = scope["path"], scope["method"] in ("GET", "HEAD")
+        free = path in OPEN_PATHS or (looking and path.startswith(_NO_CALLS))
+        return None if free else self._too_many(caller or "")
+
+    def _too_many(self, caller: str) -> Problem | None:
+        """Take one of a caller's calls; refuse where none is left."""
+        most = self._rules.per_minute
+        if most is None:
+            return None
+        now = time.monotonic()
+        left, then = self._left.get(caller, (most, now))
+        left = min(most, left + (now - then) * most / 60)
+        self._left[caller] = left - (left >= 1), now
+        if left >= 1:
+            return None
+        return http_problem(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"More than {most} calls in a minute: try again in a while.",
+            {"Retry-After": str(math.ceil((1 - left) * 60 / most))},
+        )
 
     def _caller(self, scope: Scope, headers: Headers) -> str | None:
-        """Return the name of the caller, None where a request shows no key.
-
-        LOAD CSV sends no header at all, so CSV also takes the key from the URL.
-        """
+        """Return the name of the caller, None where a request shows no key."""
+        # LOAD CSV sends no header at all, so CSV also takes the key from the URL.
         if not self._rules.keys:
             return ""
         shown = shown_key(headers.get("authorization", ""))
@@ -354,7 +362,6 @@ class _Watched:
         self._send = send
 
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
-        """Pass a message on."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
@@ -375,7 +382,6 @@ def problem_response(problem: Problem, request_id: str) -> JSONResponse:
 
 
 def _host_name(host: str) -> str:
-    """Return the name in a `Host` header, without the port."""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower().rstrip(".")
     except ValueError:
@@ -383,10 +389,8 @@ def _host_name(host: str) -> str:
 
 
 def _is_foreign(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser says that a page of another site asks.
-
-    Such a page cannot read the answer, but the call would run and be recorded.
-    """
+    """Return whether a browser says that a page of another site asks."""
+    # Such a page cannot read the answer, but the call would run and be recorded.
     if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
         return True
     origin = headers.get("origin")
@@ -398,13 +402,24 @@ def _is_foreign(headers: Mapping[str, str]) -> bool:
         return True
 
 
+def _is_link(scope: Scope, headers: Mapping[str, str]) -> bool:
+    """Return whether a link in another page leads to the explorer, which is safe."""
+    path = scope["path"]
+    return (
+        scope["method"] == "GET"
+        and headers.get("sec-fetch-mode") == "navigate"
+        and headers.get("sec-fetch-dest") == "document"
+        and "origin" not in headers
+        and (path in {"/", "/explore"} or path.startswith("/explore/"))
+        and path not in {"/explore/about", "/explore/rows"}
+    )
+
+
 def _forbidden(detail: str) -> Problem:
-    """Return the refusal of a request that does not come from where it may."""
     return http_problem(HTTPStatus.FORBIDDEN, detail)
 
 
 def _too_large(most: int) -> Problem:
-    """Return the refusal of a body that is too long."""
     return http_problem(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"The body has more than {most} bytes: a question is at most 10,000 "

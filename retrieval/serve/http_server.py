@@ -87,13 +87,11 @@ class PatientProtocol(H11Protocol):
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def _stop_waiting(self) -> None:
-        """Wait no longer for a request head."""
         if self._head_timer is not None:
             self._head_timer.cancel()
         self._head_timer = None
 
     def _give_up(self) -> None:
-        """Close a connection on which no head came."""
         self._head_timer = None
         self.transport.abort()
 
@@ -118,10 +116,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a taken port is known at once.
 
     Who connects before the server is there waits for it. Port 0 takes a free one.
-
-    Raises:
-        PortInUseError: If the port is taken.
-        SettingsError: If this machine has no such address.
+    Raises `PortInUseError`, or `SettingsError` if this machine has no such address.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -137,11 +132,10 @@ def listen(host: str, port: int) -> socket.socket:
             raise
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            msg = (
+            raise PortInUseError(
                 f"Port {port} of {host} is taken by another process: choose another "
                 "with --port."
-            )
-            raise PortInUseError(msg) from error
+            ) from error
         msg = f"Cannot listen on {host!r} port {port}: {error.strerror or error}."
         raise SettingsError(msg) from error
     return bound
@@ -155,11 +149,7 @@ async def serve(
     limits: Limits,
     started: Callable[[], None],
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds.
-
-    Raises:
-        DatabaseError: If the database does not answer at the start.
-    """
+    """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds."""
     async with await AsyncConnection.open(settings) as connection:
         backend = GraphBackend(connection, settings, seconds=limits.seconds)
         door = TemplateDoor(settings)
@@ -222,7 +212,6 @@ class _Server(uvicorn.Server):
         self._told = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and tell."""
         await super().startup(sockets)
         self._told()
 

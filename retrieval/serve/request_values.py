@@ -74,10 +74,8 @@ def read_values(
     """Return the parameters of a call by name, not yet checked.
 
     A parameter of the URL whose text is empty, and one that is null in the body, is as
-    if it were not given. A list in the URL is one text with commas, or several.
-
-    Raises:
-        InputError: If one is given twice or cannot be read as its type.
+    if it were not given. A list in the URL is one text with commas, or several. What is
+    given twice is refused.
     """
     if twice := sorted(set(query) & set(body)):
         msg = f"Parameter {twice[0][:SHOWN]!r} is in URL and body: give it once."
@@ -94,9 +92,7 @@ def read_values(
 
 
 def _no_constant(name: str) -> float:
-    """Refuse NaN and Infinity, which are not JSON."""
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
+    raise ValueError(f"{name} is not JSON")
 
 
 BODY_SECONDS = 10.0
@@ -127,6 +123,5 @@ async def asked(request: Request) -> Asked:
         raise HTTPException(CLIENT_GONE, "The client has gone.") from error
     kind = request.headers.get("content-type", "application/json").partition(";")[0]
     if body.strip() and kind.strip().lower() != "application/json":
-        msg = f"The body is {kind[:80]!r}: send application/json."
-        raise HTTPException(415, msg)
+        raise HTTPException(415, f"The body is {kind[:80]!r}: send application/json.")
     return Asked(query=read_query(request.scope["query_string"]), body=read_body(body))

@@ -60,7 +60,6 @@ def escapes_for(user_agent: str, asked: str | None) -> bool:
 
 
 def _cell(value: Any, escaped: bool) -> str:
-    """Return one field."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -106,7 +105,6 @@ class LineResponse(Response):
     media_type = LINES
 
     def __init__(self, first: bytes, lines: AsyncGenerator[bytes]) -> None:
-        """Make a response of lines whose first is already there."""
         super().__init__()
         del self.headers["content-length"]
         self._first = first
@@ -121,7 +119,6 @@ class LineResponse(Response):
                 _LOG.info("%s the client has gone", scope["state"]["request_id"])
 
     async def _send(self, send: Send) -> None:
-        """Send everything."""
         await send({
             "type": "http.response.start",
             "status": self.status_code,
@@ -134,7 +131,6 @@ class LineResponse(Response):
 
 
 async def _send_line(send: Send, line: bytes) -> None:
-    """Send one line; more may follow."""
     await send({"type": "http.response.body", "body": line, "more_body": True})
 
 
@@ -148,5 +144,4 @@ def _told(error: Exception, request_id: str) -> Problem:
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    """Return one line of JSON."""
     return json.dumps(plain_value(value), ensure_ascii=False).encode() + b"\n"

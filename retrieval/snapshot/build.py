@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import SnapshotError
+from knowtrail.retrieval.snapshot.files import SnapshotWriter
 from knowtrail.retrieval.snapshot.folder import (
     build_lock,
     clean,
@@ -18,21 +19,19 @@ from knowtrail.retrieval.snapshot.folder import (
     snapshot_folder,
     unpoint,
 )
-from knowtrail.retrieval.snapshot.layout import GenerationWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
-    from knowtrail.retrieval.snapshot.blocks import (
-        BlockSource,
+    from knowtrail.retrieval.snapshot.files import Snapshot, SnapshotFacts
+    from knowtrail.retrieval.snapshot.source import (
         CorpusMark,
-        DocumentBlock,
         DocumentMark,
+        DocumentSource,
+        StoredDocument,
     )
-    from knowtrail.retrieval.snapshot.layout import SnapshotFacts
-    from knowtrail.retrieval.snapshot.mapped import MappedSnapshot
 
 _CHUNKS = 1000
 """Chunks that are read from the database at a time."""
@@ -40,15 +39,7 @@ _CHUNKS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotReport:
-    """What building a snapshot came to.
-
-    Attributes:
-        facts: What the snapshot holds.
-        read: Documents read from the database.
-        kept: Documents taken from the last snapshot.
-        built: Whether there was anything to do.
-        seconds: How long it took.
-    """
+    """What building came to: documents read and kept, whether there was a need."""
 
     facts: SnapshotFacts
     read: int
@@ -59,38 +50,25 @@ class SnapshotReport:
 
 def build_snapshot(
     home: Path,
-    source: BlockSource,
+    source: DocumentSource,
     *,
     full: bool = False,
     progress: Progress = silent,
 ) -> SnapshotReport:
     """Bring the snapshot of a corpus to its current version.
 
-    Readers that are open go on with what they have; new ones take the new snapshot
-    once it is whole. A build that is killed leaves the last snapshot in force.
-
-    Args:
-        home: The home folder.
-        source: The corpus.
-        full: Read everything anew, whatever the last snapshot holds.
-        progress: Told of the documents.
-
-    Returns:
-        What was done.
-
-    Raises:
-        SnapshotError: If the corpus is not complete, changes while it is copied, or
-            another process builds.
-        StorageError: If there is no space or no right to write.
+    Readers that are open go on with what they have; new ones take the new snapshot once
+    it is whole. A build that is killed leaves the last snapshot in force. Raises
+    `SnapshotError` if the corpus is not complete, changes while it is copied, or
+    another process builds.
     """
     begin = time.perf_counter()
     mark = source.corpus()
     if not mark.complete:
-        msg = (
+        raise SnapshotError(
             f"Corpus {mark.corpus!r} is not complete: an ingest is under way or was "
             "interrupted. Let it end, or run it again, then make the snapshot."
         )
-        raise SnapshotError(msg)
     folder = snapshot_folder(home, mark.corpus)
     with build_lock(folder, mark.corpus):
         last = None if full else _usable(folder, mark)
@@ -117,9 +95,9 @@ def build_snapshot(
 
 def _replaced(
     folder: Path,
-    source: BlockSource,
+    source: DocumentSource,
     mark: CorpusMark,
-    last: MappedSnapshot | None,
+    last: Snapshot | None,
     progress: Progress,
 ) -> tuple[SnapshotFacts, int]:
     """Write a new generation and put it into force, or leave all as it is."""
@@ -127,11 +105,10 @@ def _replaced(
     try:
         facts, read = _written(generation, source, mark, last, progress)
         if source.corpus() != mark:
-            msg = (
+            raise SnapshotError(
                 f"Corpus {mark.corpus!r} was changed while it was copied: make the "
                 "snapshot again."
             )
-            raise SnapshotError(msg)
     except BaseException:
         shutil.rmtree(generation, ignore_errors=True)
         raise
@@ -139,7 +116,7 @@ def _replaced(
     return facts, read
 
 
-def _usable(folder: Path, mark: CorpusMark) -> MappedSnapshot | None:
+def _usable(folder: Path, mark: CorpusMark) -> Snapshot | None:
     """Return the last snapshot if documents can be taken from it."""
     try:
         last = open_generation(folder)
@@ -154,9 +131,9 @@ def _usable(folder: Path, mark: CorpusMark) -> MappedSnapshot | None:
 
 def _written(
     generation: Path,
-    source: BlockSource,
+    source: DocumentSource,
     mark: CorpusMark,
-    last: MappedSnapshot | None,
+    last: Snapshot | None,
     progress: Progress,
 ) -> tuple[SnapshotFacts, int]:
     """Write a generation; return its facts and how many documents were read."""
@@ -164,7 +141,7 @@ def _written(
     stored = {} if last is None else dict(last.marks())
     read = sum(m not in stored for m in marks)
     progress("documents", 0, len(marks))
-    with GenerationWriter(generation, mark) as writer:
+    with SnapshotWriter(generation, mark) as writer:
         for done, block in enumerate(_blocks(source, marks, stored, last), start=1):
             writer.append(block)
             progress("documents", done, len(marks))
@@ -172,21 +149,21 @@ def _written(
 
 
 def _blocks(
-    source: BlockSource,
+    source: DocumentSource,
     marks: Sequence[DocumentMark],
     stored: dict[DocumentMark, int],
-    last: MappedSnapshot | None,
-) -> Iterator[DocumentBlock]:
+    last: Snapshot | None,
+) -> Iterator[StoredDocument]:
     """Yield all documents in order, changed ones from the source."""
     changed = _batched([m for m in marks if m not in stored])
-    fresh: Iterator[DocumentBlock] = iter(())
+    fresh: Iterator[StoredDocument] = iter(())
     for mark in marks:
         if last is not None and mark in stored:
-            yield last.block(stored[mark])
+            yield last.document(stored[mark])
             continue
         block = next(fresh, None)
         if block is None:
-            fresh = source.blocks(next(changed))
+            fresh = source.documents(next(changed))
             block = next(fresh)
         yield block
 
@@ -206,14 +183,7 @@ def _batched(marks: Sequence[DocumentMark]) -> Iterator[list[DocumentMark]]:
 
 
 def delete_snapshot(home: Path, corpus: str) -> bool:
-    """Delete the snapshot of a corpus; readers that are open go on.
-
-    Returns:
-        Whether there was one.
-
-    Raises:
-        SnapshotError: If another process builds it.
-    """
+    """Delete the snapshot of a corpus; readers that are open go on."""
     folder = snapshot_folder(home, corpus)
     if not folder.is_dir():
         return False

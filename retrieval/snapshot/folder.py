@@ -26,17 +26,17 @@ import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.errors import SnapshotError
+from knowtrail.graph.errors import FilterError, SnapshotError
 from knowtrail.graph.files import file_digest, private, private_folder
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.vector_file import storage_errors
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
-from knowtrail.retrieval.snapshot.layout import (
+from knowtrail.retrieval.snapshot.files import (
     FACTS,
+    Snapshot,
     rebuild_hint,
     update_hint,
 )
-from knowtrail.retrieval.snapshot.mapped import MappedSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ _READERS = "readers.lock"
 _TRIES = 20
 _LOG = logging.getLogger(__name__)
 _MOST_OPEN = 4
-_OPEN: dict[Path, MappedSnapshot] = {}
+_OPEN: dict[Path, Snapshot] = {}
 _LOCK = threading.Lock()
 
 
@@ -60,12 +60,7 @@ def snapshot_folder(home: Path, corpus: str) -> Path:
 
 @contextmanager
 def build_lock(folder: Path, corpus: str) -> Iterator[None]:
-    """Hold the right to build or delete, among the processes of this machine.
-
-    Raises:
-        SnapshotError: If another process has it.
-        StorageError: If the folder cannot be made.
-    """
+    """Hold the right to build or delete, among the processes of this machine."""
     import portalocker
 
     with storage_errors(folder):
@@ -81,11 +76,10 @@ def build_lock(folder: Path, corpus: str) -> Iterator[None]:
         ):
             yield
     except portalocker.AlreadyLocked as error:
-        msg = (
+        raise SnapshotError(
             f"The snapshot of corpus {corpus!r} is being built by another process: "
             "wait for it."
-        )
-        raise SnapshotError(msg) from error
+        ) from error
 
 
 def new_generation(folder: Path, version: int) -> Path:
@@ -123,11 +117,7 @@ def unpoint(folder: Path) -> None:
 
 
 def current_generation(folder: Path) -> Path | None:
-    """Return the generation in force, None where there is none.
-
-    Raises:
-        SnapshotError: If pointer or description are damaged.
-    """
+    """Return the generation in force, None where there is none."""
     try:
         pointer = json.loads((folder / _POINTER).read_text("utf-8"))
         generation = folder / str(pointer["generation"])
@@ -146,12 +136,8 @@ def current_generation(folder: Path) -> Path | None:
     return generation
 
 
-def open_generation(folder: Path) -> MappedSnapshot | None:
-    """Open the generation in force and keep it for as long as it is used.
-
-    Raises:
-        SnapshotError: If it is damaged.
-    """
+def open_generation(folder: Path) -> Snapshot | None:
+    """Open the generation in force and keep it for as long as it is used."""
     import portalocker
 
     for _ in range(_TRIES):
@@ -168,7 +154,7 @@ def open_generation(folder: Path) -> MappedSnapshot | None:
             portalocker.lock(
                 file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING
             )
-            opened = MappedSnapshot(generation)
+            opened = Snapshot(generation)
         except (portalocker.LockException, FileNotFoundError):
             file.close()
             if current_generation(folder) == generation and not _whole(generation):
@@ -179,14 +165,12 @@ def open_generation(folder: Path) -> MappedSnapshot | None:
             raise
         weakref.finalize(opened, file.close)
         return opened
-    msg = f"The snapshot in {folder} has lost files: {rebuild_hint()}"
-    raise SnapshotError(msg)
+    raise SnapshotError(f"The snapshot in {folder} has lost files: {rebuild_hint()}")
 
 
 def _whole(generation: Path) -> bool:
-    """Return whether the files that a generation must have are there."""
     try:
-        MappedSnapshot(generation)
+        Snapshot(generation)
     except FileNotFoundError:
         return False
     return True
@@ -227,21 +211,15 @@ def open_snapshot(
 ) -> SnapshotReader | None:
     """Return a reader of a corpus's snapshot, None where none can be used.
 
-    Why a snapshot that is there cannot be used is logged.
-
-    Args:
-        home: The home folder.
-        corpus: Name of the corpus.
-        version: The version that the corpus has now.
-        stamp: What tells this corpus from another one of the same name, as
-            `CorpusMark.stamp`; None does not look at it.
-        filter: What chunks must pass, at the anchor and at every hop.
+    Why a snapshot that is there cannot be used is logged: it must have the version that
+    the corpus has now, and its stamp, as `CorpusMark.stamp`, unless that is None. The
+    filter is what chunks must pass, at the anchor and at every hop.
     """
-    if not snapshot_folder(home, corpus).is_dir():
+    if not (snapshot_folder(home, corpus) / _POINTER).exists():
         return None
     try:
         return need_snapshot(home, corpus, version, stamp=stamp, filter=filter)
-    except SnapshotError as error:
+    except (SnapshotError, FilterError) as error:  # or a filter of too many values
         _LOG.warning("Walking in the database: %s", error)
         return None
 
@@ -256,27 +234,22 @@ def need_snapshot(
 ) -> SnapshotReader:
     """Return a reader of a corpus's snapshot; takes what `open_snapshot` takes.
 
-    Raises:
-        SnapshotError: If there is none, or it is damaged, of another version, or of
-            another corpus of the same name; the message says what to do.
+    Raises `SnapshotError`, which says what to do, where there is none to use.
     """
     found = _opened(snapshot_folder(home, corpus))
     if found is None:
-        msg = f"Corpus {corpus!r} has no snapshot: {update_hint(corpus)}"
-        raise SnapshotError(msg)
+        raise SnapshotError(f"Corpus {corpus!r} has no snapshot: {update_hint(corpus)}")
     facts = found.facts
     if facts.corpus != corpus or (stamp is not None and facts.stamp != stamp):
-        msg = (
+        raise SnapshotError(
             f"The snapshot was made of another corpus {facts.corpus!r}, in another "
             f"database or deleted since: {update_hint(corpus)}"
         )
-        raise SnapshotError(msg)
     if facts.version != version:
-        msg = (
+        raise SnapshotError(
             f"The snapshot of corpus {corpus!r} is of version {facts.version}, the "
             f"corpus of version {version}: {update_hint(corpus)}"
         )
-        raise SnapshotError(msg)
     return SnapshotReader(found, filter=filter)
 
 
@@ -286,7 +259,7 @@ def forget_snapshots() -> None:
         _OPEN.clear()
 
 
-def _opened(folder: Path) -> MappedSnapshot | None:
+def _opened(folder: Path) -> Snapshot | None:
     """Return the snapshot in force, from those kept open if it is among them."""
     with _LOCK:
         kept = _OPEN.pop(folder, None)

@@ -22,6 +22,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+from knowtrail.retrieval.specificity.vocabulary import data_file
 from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
@@ -45,38 +46,11 @@ class ContextTemplate(StrEnum):
     GENERAL_HERITAGE = "general_heritage"
 
 
-_C = ContextTemplate
-
-SPARQL_TO_CONTEXT: Mapping[str, ContextTemplate] = {
-    "list_institutions_by_type_city": _C.LOCATION_BROWSE,
-    "list_institutions_by_type_region": _C.LOCATION_BROWSE,
-    "list_institutions_by_type_country": _C.LOCATION_BROWSE,
-    "count_institutions_by_type_location": _C.LOCATION_BROWSE,
-    "count_institutions_by_type": _C.GENERAL_HERITAGE,
-    "find_institution_by_name": _C.GENERAL_HERITAGE,
-    "list_all_institutions_in_city": _C.LOCATION_BROWSE,
-    "find_institutions_by_founding_date": _C.ORGANIZATIONAL_CHANGE,
-    "find_institution_by_identifier": _C.IDENTIFIER_LOOKUP,
-    "compare_locations": _C.LOCATION_BROWSE,
-    "find_custodians_by_budget_threshold": _C.GENERAL_HERITAGE,
-    "rank_institutions_by_budget": _C.GENERAL_HERITAGE,
-    "total_budgets": _C.GENERAL_HERITAGE,
-    "compare_institutions": _C.GENERAL_HERITAGE,
-    "none": _C.GENERAL_HERITAGE,
-}
+_DATA = data_file("contexts.yaml")
+SPARQL_TO_CONTEXT = {id_: ContextTemplate(c) for id_, c in _DATA["templates"].items()}
 """Id of a query template -> context template."""
 
-INSTITUTION_TYPE_TO_CONTEXT: Mapping[str, ContextTemplate] = {
-    "A": _C.ARCHIVE_SEARCH,
-    "M": _C.MUSEUM_SEARCH,
-    "L": _C.LIBRARY_SEARCH,
-    "G": _C.MUSEUM_SEARCH,
-    "R": _C.GENERAL_HERITAGE,
-    "C": _C.GENERAL_HERITAGE,
-    "H": _C.GENERAL_HERITAGE,
-    "D": _C.DIGITAL_PLATFORM,
-}
-"""Letter of an institution type -> the context template that goes before."""
+_OF_TYPE = {letter: ContextTemplate(c) for letter, c in _DATA["types"].items()}
 
 
 class SPARQLToContextMapper:
@@ -87,7 +61,7 @@ class SPARQLToContextMapper:
     ) -> ContextTemplate:
         """Return the context template of a classified question."""
         letter = (extracted_slots or {}).get("institution_type", "")
-        return INSTITUTION_TYPE_TO_CONTEXT.get(letter) or SPARQL_TO_CONTEXT.get(
+        return _OF_TYPE.get(letter) or SPARQL_TO_CONTEXT.get(
             sparql_template_id, ContextTemplate.GENERAL_HERITAGE
         )
 
@@ -95,22 +69,16 @@ class SPARQLToContextMapper:
 DEFAULT_SCORE = 0.5
 GENERAL = "general"
 _CONTEXTS = frozenset(ContextTemplate)
+_BY_CONTEXT = "template_specificity"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassScores:
-    """A class of the schema with its scores.
+    """A class of the schema with its scores by context template.
 
-    Attributes:
-        name: Its name.
-        parent: The class that it is a kind of; None for a root.
-        description: What it is.
-        general: Its score where a context template has none of its own.
-        scores: Score by context template.
-        institution_type: The letter that it stands for, if any.
-        attributes: Name and range of what it has beyond its parent.
-        abstract: Whether nothing is only this.
-        mixins: Other classes that it is a kind of.
+    The general score is for contexts without one of their own. The institution type is
+    the letter that it stands for; attributes, as name and range, are those beyond its
+    parent's; mixins are other classes that it is a kind of.
     """
 
     name: str
@@ -159,25 +127,6 @@ class SpecificityLookup:
         scores = self.get_all_scores(context_template)
         return [name for name, score in scores.items() if score >= threshold]
 
-    def of_type(self, letter: str) -> str | None:
-        """Return the class of an institution type."""
-        found = (n for n, c in self.classes.items() if c.institution_type == letter)
-        return next(found, None)
-
-
-class WithOtherClasses:
-    """Scores of a source, and the default for classes that it does not know."""
-
-    def __init__(self, source: ScoreSource, names: Iterable[str]) -> None:
-        """Take a source."""
-        self._source = source
-        self._names = tuple(names)
-
-    def get_all_scores(self, context_template: str = GENERAL) -> dict[str, float]:
-        """Return the score of every class, by name."""
-        others = dict.fromkeys(self._names, DEFAULT_SCORE)
-        return others | self._source.get_all_scores(context_template)
-
 
 def write_scores(
     connection: Connection, lookup: SpecificityLookup, *, base: str = DEFAULT_BASE
@@ -215,28 +164,17 @@ def write_scores(
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse what is no threshold.
-
-    Raises:
-        InputError: If it is not from 0 to 1.
-    """
+    """Refuse what is not from 0 to 1."""
     if isinstance(threshold, bool) or not 0 <= threshold <= 1:
-        msg = f"The threshold is {threshold}: give a number from 0 to 1."
-        raise InputError(msg)
+        raise InputError(f"The threshold is {threshold}: give a number from 0 to 1.")
 
 
 def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
-    """Read the class files of a LinkML schema.
+    """Read the class files of a LinkML schema: `modules/classes/*.yaml` of a folder.
 
-    Args:
-        schema: A folder with `modules/classes/*.yaml`; None takes the schema of
-            heritage that comes with the product.
-
-    Raises:
-        InputError: If a file is no LinkML, a score is not from 0 to 1, a context
-            template is unknown, or classes are kinds of each other in a circle; names
-            the class.
-        MissingExtraError: If the extra `templates` is not installed.
+    None takes the schema of heritage that comes with the product. Raises `InputError`,
+    which names the class, if a file is no LinkML, a score is not from 0 to 1, a context
+    template is unknown, or classes are kinds of each other in a circle.
     """
     return _built_in() if schema is None else _load(Path(schema))
 
@@ -269,7 +207,6 @@ COMPILED = "classes.json"
 
 
 def _schema_key(folder: Path) -> str:
-    """Return a digest of the class files of a schema."""
     files = sorted((folder / "modules" / "classes").glob("*.yaml"))
     return content_key(*(path.read_text("utf-8") for path in files))
 
@@ -284,7 +221,6 @@ def compile_schema() -> None:
 
 
 def _load(folder: Path) -> SpecificityLookup:
-    """Read a folder."""
     files = sorted((folder / "modules" / "classes").glob("*.yaml"))
     if not files:
         msg = f"There are no class files in {folder / 'modules' / 'classes'}."
@@ -301,7 +237,7 @@ def _load(folder: Path) -> SpecificityLookup:
 
 
 def _classes(path: Path) -> Iterator[ClassScores]:
-    """Yield the classes of a file."""
+    """Yield the classes of a file, which LinkML must be able to read."""
     with extra("templates", "A class file"):
         from linkml_runtime.linkml_model.meta import (  # type: ignore[import-untyped]
             SchemaDefinition,
@@ -312,40 +248,30 @@ def _classes(path: Path) -> Iterator[ClassScores]:
     if not isinstance(given, dict) or not isinstance(given.get("classes", {}), dict):
         msg = "a LinkML schema is a mapping with `id`, `name` and `classes`."
         raise lines.error((), msg)
-    for name, body in given.get("classes", {}).items():
-        _wrap_scores(body, f"{path.name}: class {name!r}")
+    bodies = given.get("classes", {})
+    for name, body in bodies.items():
+        if body is not None and not isinstance(body, dict):
+            raise InputError(f"{path.name}: class {name!r} must be a mapping.")
+        notes: Any = (body or {}).get("annotations")
+        scores = notes.get(_BY_CONTEXT) if isinstance(notes, dict) else None
+        if isinstance(scores, dict) and "value" not in scores:
+            notes[_BY_CONTEXT] = {"value": scores}  # LinkML's form of a mapping
     try:
         schema = yaml_loader.load(given, SchemaDefinition)
     except Exception as error:  # the loader raises what its data classes do
-        names = ", ".join(map(str, given.get("classes", {}))) or "no class"
+        names = ", ".join(map(str, bodies)) or "no class"
         msg = f"{path.name} ({names}): no LinkML schema: {str(error)[:300]}"
         raise InputError(msg) from error
     for name, definition in schema.classes.items():
-        yield _class(str(name), definition, path.name)
+        yield _class(str(name), definition, f"{path.name}: class {str(name)!r}")
 
 
-def _wrap_scores(body: Any, where: str) -> None:
-    """Bring `template_specificity` into the form that LinkML has for a mapping."""
-    if body is None:
-        return
-    if not isinstance(body, dict):
-        msg = f"{where} must be a mapping."
-        raise InputError(msg)
-    notes = body.get("annotations")
-    if isinstance(notes, dict):
-        scores = notes.get("template_specificity")
-        if isinstance(scores, dict) and "value" not in scores:
-            notes["template_specificity"] = {"value": scores}
-
-
-def _class(name: str, definition: Any, file: str) -> ClassScores:
-    """Return a class with its scores."""
+def _class(name: str, definition: Any, where: str) -> ClassScores:
     notes = {
         str(tag): getattr(note, "value", None)
         for tag, note in _items(definition.annotations)
     }
-    where = f"{file}: class {name!r}"
-    given = notes.get("template_specificity")
+    given = notes.get(_BY_CONTEXT)
     scores: dict[str, float] = {}
     for context, score in _items(given, where) if given is not None else ():
         if context not in _CONTEXTS:
@@ -374,28 +300,22 @@ def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
     """Return the items of a mapping of LinkML's."""
     inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if inner is None:
-        msg = (
-            f"{where}: template_specificity is {str(value)[:80]!r}: write "
-            "context: score."
-        )
+        msg = f"{where}: {_BY_CONTEXT} is {str(value)[:80]!r}: write context: score."
         raise InputError(msg)
     return [(k, v) for k, v in inner.items() if not str(k).startswith("_")]
 
 
 def _score(value: Any, where: str) -> float:
-    """Return a score, checked."""
     try:
         number = float(str(value))
     except ValueError:
         number = -1.0
     if isinstance(value, bool) or not 0 <= number <= 1:
-        msg = f"{where} is {str(value)[:80]}: write a number from 0 to 1."
-        raise InputError(msg)
+        raise InputError(f"{where} is {str(value)[:80]}: write a number from 0 to 1.")
     return number
 
 
 def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
-    """Refuse parents and mixins that are not there, and circles."""
     above = {
         name: (*(() if c.parent is None else (c.parent,)), *c.mixins)
         for name, c in classes.items()
@@ -429,10 +349,8 @@ class CachedScores:
         seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take a source."""
         if not seconds >= 0:
-            msg = f"seconds is {seconds}: give 0 or more."
-            raise InputError(msg)
+            raise InputError(f"seconds is {seconds}: give 0 or more.")
         self._source = source
         self._seconds = seconds
         self._clock = clock
@@ -465,13 +383,7 @@ class CachedScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilteredClasses:
-    """The classes of a context with their scores.
-
-    Attributes:
-        kept: Names and scores of those at or above the threshold, best first.
-        dropped: Those below it, best first.
-        threshold: The threshold.
-    """
+    """The classes of a context with their scores, the best first."""
 
     kept: Mapping[str, float]
     dropped: Mapping[str, float]
@@ -485,18 +397,7 @@ class FilteredClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedChunk:
-    """A chunk that was found.
-
-    Attributes:
-        chunk_id: Its id.
-        document_id: Of its document.
-        title: Of its document.
-        class_name: Its class; empty if it has none.
-        text: What it says.
-        similarity: Likeness to the question.
-        specificity: Score of its class.
-        score: What it is ranked by.
-    """
+    """A chunk that was found, by some sentences; its class may be empty."""
 
     chunk_id: str
     document_id: str
@@ -506,6 +407,7 @@ class RankedChunk:
     similarity: float
     specificity: float = DEFAULT_SCORE
     score: float = 0.0
+    sentence_ids: tuple[str, ...] = ()
 
 
 class ClassFilter:
@@ -538,13 +440,11 @@ class SpecificityRanker:
     """Ranks chunks by their likeness to the question and their class."""
 
     def __init__(self, *, similarity: float = 0.7, specificity: float = 0.3) -> None:
-        """Take the weights."""
         if not (similarity >= 0 and specificity >= 0 and similarity + specificity > 0):
-            msg = (
+            raise InputError(
                 f"The weights are {similarity} and {specificity}: give numbers from 0, "
                 "not both 0."
             )
-            raise InputError(msg)
         self.similarity = similarity
         self.specificity = specificity
 
@@ -556,7 +456,6 @@ class SpecificityRanker:
         return tuple(sorted(ranked, key=lambda c: (-c.score, c.chunk_id)))
 
     def _scored(self, chunk: RankedChunk, scores: Mapping[str, float]) -> RankedChunk:
-        """Return a chunk with its score."""
         specificity = scores.get(chunk.class_name, DEFAULT_SCORE)
         score = self.similarity * chunk.similarity + self.specificity * specificity
         return replace(chunk, specificity=specificity, score=score)
@@ -570,11 +469,7 @@ def diagram(
     only_kept: bool = False,
     suffix: str = ".svg",
 ) -> str:
-    """Return the class diagram of a schema.
-
-    Raises:
-        InputError: If context or threshold are no good, or the schema is none.
-    """
+    """Return the class diagram of a schema, as `views.uml` draws it."""
     from knowtrail.retrieval.views.uml import uml_page, uml_svg
 
     check_threshold(threshold)
@@ -584,8 +479,7 @@ def diagram(
         hint = (
             f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}."
         )
-        msg = f"No context {context[:80]!r}: {hint}"
-        raise InputError(msg)
+        raise InputError(f"No context {context[:80]!r}: {hint}")
     lookup = load_lookup(schema)
     title = "Classes of heritage" + (f" for {context}" if context else "")
     svg = uml_svg(

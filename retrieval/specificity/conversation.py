@@ -27,18 +27,7 @@ RECENCY = (1.0, 0.85, 0.70, 0.55, 0.40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
-    """A turn, as far as later ones build on it.
-
-    Attributes:
-        question: As it was asked.
-        resolved: The same, standing alone.
-        language: `en` or `nl`.
-        template_id: What it was taken for.
-        slots: Its slot values.
-        classes: Names of the classes that were kept.
-        names: Institutions in its answer, a few.
-        answer: What was answered.
-    """
+    """A turn, as far as later ones build on it, with a few names of its answer."""
 
     question: str
     resolved: str
@@ -54,11 +43,8 @@ class PastTurn:
 class Conversation:
     """Turns of one conversation, the oldest first.
 
-    Attributes:
-        id: What its caller calls it; None for one that is not stored.
-        turns: The turns.
-        owner: The caller, who alone finds it by that name; None is whoever holds the
-            database.
+    The id is what its caller calls it, None for one that is not stored; the owner the
+    caller, who alone finds it by that name, None is whoever holds the database.
     """
 
     id: str | None = None
@@ -84,10 +70,7 @@ class Conversation:
 
 
 def context_boosts(conversation: Conversation | None) -> dict[str, float]:
-    """Return what is added to the scores of classes of the last five turns.
-
-    A class of several turns has the boost of the latest.
-    """
+    """Return what the last five turns add to the scores of classes, the latest once."""
     boosts: dict[str, float] = {}
     turns = conversation.turns[-len(RECENCY) :] if conversation else ()
     for factor, turn in zip(RECENCY, reversed(turns), strict=False):
@@ -100,24 +83,18 @@ LONGEST_ID = 200
 
 
 def _check_conversation(name: str) -> str:
-    """Return the id of a conversation, checked."""
     if not name.strip() or len(name) > LONGEST_ID or not name.isprintable():
-        msg = (
+        raise InputError(
             f"The conversation is {name[:80]!r}: name it with 1 to {LONGEST_ID} "
             "printable characters."
         )
-        raise InputError(msg)
     return name
 
 
 def read_conversation(
     connection: Connection, name: str, *, owner: str | None = None
 ) -> Conversation:
-    """Return the last turns of a conversation, none where it is new.
-
-    Raises:
-        InputError: If the name is none.
-    """
+    """Return the last turns of a conversation, none where it is new."""
     found = Conversation(id=_check_conversation(name), owner=owner)
     rows = connection.read(
         "retrieval/specificity_conversation",
@@ -129,7 +106,6 @@ def read_conversation(
 
 
 def _past_turn(stored: dict[str, Any]) -> PastTurn:
-    """Return a stored turn."""
     slots = json.loads(stored.get("slots") or "{}")
     return PastTurn(
         question=stored["question"],
@@ -150,9 +126,6 @@ def store_turn(
 
     Turns of one conversation that are stored at once follow each other in some order:
     its chain never forks.
-
-    Raises:
-        InputError: If the conversation has no id.
     """
     from knowtrail.graph.db.schema import apply_schema, schema_version
 
@@ -173,24 +146,31 @@ def store_turn(
     return turn_id
 
 
+_TOLD = (
+    "question",
+    "resolved",
+    "language",
+    "status",
+    "confidence",
+    "missing",
+    "contextTemplate",
+    "answer",
+    "notes",
+    "model",
+)
+"""Properties of a turn that are called so in JSON too."""
+
+
 def _properties(result: PipelineResult) -> dict[str, Any]:
-    """Return the properties of a turn."""
     kept = {} if result.classes is None else result.classes.kept
     dropped = {} if result.classes is None else result.classes.dropped
     runs = () if result.instantiated is None else result.instantiated.runs
-    classified = result.classification
-    return {
-        "question": result.question,
-        "resolved": result.resolution.question,
+    classified, told = result.classification, result.as_dict()
+    return {name: told[name] for name in _TOLD} | {
         "followUp": result.resolution.follow_up,
-        "language": result.language,
-        "status": result.status,
         "templateId": result.template_id,
-        "confidence": None if classified is None else classified.confidence,
         "classifiedBy": None if classified is None else classified.by,
         "slots": json.dumps(dict(result.slots.values), ensure_ascii=False),
-        "missing": list(result.missing),
-        "contextTemplate": result.context_template,
         "sparql": [run.sparql for run in runs],
         "bindings": [
             json.dumps(
@@ -211,9 +191,6 @@ def _properties(result: PipelineResult) -> dict[str, Any]:
         "boosts": json.dumps(dict(result.boosts)),
         "chunkIds": [chunk.chunk_id for chunk in result.chunks],
         "chunkScores": [chunk.score for chunk in result.chunks],
-        "answer": result.answer,
-        "notes": list(result.notes),
-        "model": result.model,
         "experimentGroup": result.group,
         "milliseconds": 1000 * sum(result.seconds.values()),
     }

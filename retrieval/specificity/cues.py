@@ -1,97 +1,67 @@
-"""Words that tell what a question is after, and whether that is heritage at all."""
+"""What words of a question tell: what it is after, if heritage, what no query heeds."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.specificity.institutions import pairs_of
 from knowtrail.retrieval.specificity.quantities import (
     asked_aggregate,
     is_number,
+    order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
+    PLACES,
     data_file,
     is_asking,
     normal,
+    patterns_of,
     spelling_of,
     tokens_of,
     word_list,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from knowtrail.retrieval.specificity.mention import Mention
+    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.query_templates import Template
+    from knowtrail.retrieval.specificity.slots import Slots
+    from knowtrail.retrieval.specificity.vocabulary import Mention, Token
 
-_PLACES = frozenset({"city", "region", "country", "place"})
-_COUNT = re.compile(
-    r"\b(?:how many|how much|hoe ?veel|numbers? of|aantal\w*|count(?:s|ed|ing)?|tel"
-    r"|tellen|telt|geteld|total|totaal|totale|"
-    r"amount of|hoeveelheid|tally|breakdown|onderverd\w*"
-    r"|verdel\w*|"
-    r"uitgesplitst|(?:per|each|every|elk|ieder|by) (?:type|soort|kind)|verdeeld|"
-    r"distribut\w*|(?:naar|over|by) (?:type|soort|category|categorie)\w*)\b",
-    re.IGNORECASE,
-)
-_COMPARE = re.compile(
-    r"\b(?:compar\w*|vergel\w*|vergeleken|vs|versus|tegenover|verhoud\w*|difference|"
-    r"verschil\w*|evenveel|as many|same number|larger|bigger|smaller|groter"
-    r"|kleiner|more|fewer|less|most|fewest|meer|minder|meeste|minste|than|dan)\b",
-    re.IGNORECASE,
-)
+_PLACES = frozenset({*PLACES, "place"})
+_P = patterns_of("cues")
 _COMPARING = frozenset({"compar", "vergel", "versus"})
-_EACH_TYPE = re.compile(
-    r"\b(?:per|each|every|by|elk|elke|ieder|iedere|naar|over(?: the| de)?) "
-    r"(?:type|types|typen|soort|soorten|kind|categorie|category)\b",
-    re.IGNORECASE,
-)
-_OTHERWISE = re.compile(
-    r"\b(?:within|binnen|less than|minder dan)\s+(?:een straal van\s+)?\d+\s*"
-    r"(?:km|kilomet\w+|miles?|mijl|met(?:er|re)s?|minut\w+)\b"
-    r"|\b(?:nearest|closest|dichtstbij\w*|dichtst|median|mediaan)\b"
-    r"|\b(?:per|each|every|elke?|iedere?) "
-    r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b"
-    r"|\b(?:which|what|welke?) "
-    r"(?:country|city|town|region|province|land|stad|plaats|regio|provincie)\b.{0,40}\b(?:most|fewest|least|meeste|minste)\b",
-    re.IGNORECASE,
-)
-"""A distance, a median or a division that no query gives."""
-
-_PERSON = re.compile(
-    r"\W*(?:by whom|door wie|van wie|(?:who|wie)\b(?!\s+(?:is|are|has|zijn|heeft|zit"
-    r"|of|or)\b))",
-    re.IGNORECASE,
-)
-
-
-_COUNTED = re.compile(r"\b(?:how many|hoe ?veel)\s+(\w+)", re.IGNORECASE)
-"""What is counted: of one institution, nothing is but what is said of it anyway."""
 
 
 def counts(question: str, mentions: Sequence[Mention]) -> bool:
     """Return whether a question plainly asks for a number of institutions."""
-    return bool(_COUNT.search(question)) and all(m.kind != "name" for m in mentions)
+    return bool(_P["count"].search(question)) and all(
+        m.kind != "name" for m in mentions
+    )
 
 
 def compares(question: str, mentions: Sequence[Mention]) -> bool:
     """Return whether a question compares several places, or says that it does."""
     places = sum(m.kind in _PLACES for m in mentions)
-    found = _COMPARE.search(question)
+    found = _P["compare"].search(question)
     return found is not None and (places > 1 or found[0][:6].casefold() in _COMPARING)
 
 
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
     """Return whether a question has a word that no template can answer."""
     places = sum(m.kind in _PLACES for m in mentions)
-    if (beyond := _OTHERWISE.search(question)) and not (
-        places > 1 and _COMPARE.search(beyond[0])
+    if (beyond := _P["otherwise"].search(question)) and not (
+        places > 1 and _P["compare"].search(beyond[0])
     ):
         return True
     if any(m.kind == "name" for m in mentions):
-        counted = _COUNTED.search(question)
-        if _PERSON.match(question) or (counted and not is_asking(normal(counted[1]))):
+        counted = _P["counted"].search(question)
+        if _P["person"].match(question) or (
+            counted and not is_asking(normal(counted[1]))
+        ):
             return True
     return any(
         token.form in _BEYOND
@@ -115,15 +85,127 @@ def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
 _BEYOND = word_list("beyond")
 
 
+_USED_BY = {
+    word: frozenset(given["used_by"])
+    for given in data_file("words.yaml")["meaning"]
+    for word in given["words"]
+}
+"""Word that changes what is asked -> intents of queries that heed it."""
+
+_ORDERED = frozenset({"order", "limit", "skip", "aggregate"})
+
+
+def left_out(
+    question: str,
+    mentions: Sequence[Mention],
+    template: Template,
+    slots: Slots,
+    gazetteer: Gazetteer,
+    added: Sequence[Mention] = (),
+) -> tuple[str, ...]:
+    """Return the words that a query does not heed, in the order of the question.
+
+    A word is heeded that is named in a slot or told as doubtful, that says how a date,
+    a budget or an order that is taken is meant, that the examples of templates are made
+    of, or that carries nothing.
+    """
+    aims = _aims(template, slots) | {m.kind for m in added}
+    said = set(_said(slots))
+    spans = list(_spans(question, mentions, template, slots, added))
+    found = [
+        (m.start, m.text)
+        for m in mentions
+        if not (m in added or _fits(m, template)) or _beside(m, slots, said)
+    ]
+    for token in tokens_of(question):
+        known = token.form in said or _container(token, mentions, gazetteer)
+        covered = any(a < token.end and token.start < b for a, b in spans)
+        if not (known or covered or _heeded(token.form, aims)):
+            found.append((token.start, token.text))
+    return tuple(dict.fromkeys(text for _, text in sorted(found)))
+
+
+def loose_words(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return words of a follow-up that change what is asked, and name nothing."""
+    spans = [(m.start, m.end) for m in mentions] + [m.around for m in mentions]
+    spans += order_spans(question, compared=True)
+    return tuple(
+        token.text
+        for token in tokens_of(question)
+        if not any(a < token.end and token.start < b for a, b in spans)
+        and not _heeded(token.form, {"count", "compare", "name", "budget"})
+    )
+
+
+def _spans(
+    question: str,
+    mentions: Sequence[Mention],
+    template: Template,
+    slots: Slots,
+    added: Sequence[Mention],
+) -> Iterator[tuple[int, int]]:
+    for mention in (*mentions, *added):
+        yield mention.start, mention.end
+        if mention in added or mention.kind in slots.values:
+            yield mention.around
+    ordered = _ORDERED & slots.values.keys()
+    if ordered and not (pairs_of(mentions) and "order" in ordered):
+        yield from order_spans(question, compared="name" in template.each)
+
+
+def _aims(template: Template, slots: Slots) -> set[str]:
+    """Return what a query with values is after."""
+    order = slots.values.get("order")
+    aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
+    return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
+
+
+def _said(slots: Slots) -> Iterator[str]:
+    each = (
+        (v,) if isinstance(v, str) else v
+        for name, v in slots.values.items()
+        if name not in _ORDERED
+    )
+    values = [value for several in each for value in several]
+    for text in (*values, *(doubt.text for doubt in slots.doubts)):
+        yield from (token.form for token in tokens_of(text))
+
+
+def _fits(mention: Mention, template: Template) -> bool:
+    types = {slot.type for slot in template.slots.values()}
+    if mention.kind in _PLACES:
+        return bool(types & PLACES)
+    if mention.kind == "institution_type" and types & {"name", "identifier"}:
+        return True
+    return mention.kind == "generic" or mention.kind in types
+
+
+def _beside(mention: Mention, slots: Slots, said: set[str]) -> bool:
+    """Return whether a name was not taken, but another beside it."""
+    if mention.kind not in {"name", "identifier"} or mention.kind not in slots.values:
+        return False
+    forms = {token.form for token in tokens_of(mention.value or mention.text)}
+    return not forms <= said
+
+
+def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) -> bool:
+    """Return whether a word only says where a place lies: `Dutch` of Limburg."""
+    around = {part for m in mentions for part in m.about.split(", ")}
+    return any(e.value in around for e in gazetteer.entries.get(token.form, ()))
+
+
+def _heeded(form: str, aims: set[str]) -> bool:
+    """Return whether a query that is after something heeds a word."""
+    if form in _USED_BY:
+        return bool(_USED_BY[form] & aims)
+    if form in _BEYOND or form.isdigit():
+        return False
+    return len(form) == 1 or spelling_of(form) is not None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """Whether a question is about heritage.
-
-    Attributes:
-        relevant: Whether it goes on.
-        reason: The words that decided, or that there were none.
-        elsewhere: Whether it has a word of another field.
-    """
+    """Whether a question is about heritage, by which words, or about another field."""
 
     relevant: bool
     reason: str
@@ -173,7 +255,7 @@ class FykeFilter:
             if m.kind == "date" or any(option.known for option in m.options)
         ]
         if not residue(question, mentions):
-            whole += ["types"] if _EACH_TYPE.search(question) else []
+            whole += ["types"] if _P["each_type"].search(question) else []
             if whole:
                 return Relevance(relevant=True, reason=whole[0])
         return Relevance(relevant=False, reason="no word of heritage")

@@ -33,14 +33,7 @@ Value = str | int | float | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What a query found.
-
-    Attributes:
-        columns: Names of the variables; that of a repeated slot comes first.
-        rows: The values of each row; None where a variable is unbound.
-        seconds: How long it took.
-        cut: Whether there were more rows than are shown.
-    """
+    """Rows that a query found, None where unbound; `cut` where there were more."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -56,11 +49,7 @@ class Execution:
 
 
 def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
-    """Return the prefixes that queries of templates may use.
-
-    Raises:
-        SettingsError: If the base is not an absolute IRI.
-    """
+    """Return the prefixes that queries of templates may use."""
     from rdflib import Namespace
     from rdflib.namespace import RDF, SDO, XSD
 
@@ -76,11 +65,7 @@ def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
 
 
 def check_reading(sparql: str) -> None:
-    """Refuse a text that is not one SELECT query over the graph itself.
-
-    Raises:
-        InputError: If it cannot be read, changes something, or asks elsewhere.
-    """
+    """Refuse a text that is not one SELECT query over the graph itself."""
     _prepared(sparql, DEFAULT_BASE)
 
 
@@ -89,9 +74,6 @@ def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
 
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
-
-    Raises:
-        InputError: If it is none.
     """
     part = _prepared(sparql, base).algebra
     while part.name != "Project":
@@ -100,7 +82,6 @@ def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
 
 
 def _bound_in(part: Any) -> set[Any]:
-    """Return the variables that a part of a query always has a value for."""
     from rdflib import Variable
 
     name = getattr(part, "name", "")
@@ -120,11 +101,9 @@ def _bound_in(part: Any) -> set[Any]:
 
 @contextmanager
 def _borrowed(sparql: str, base: str) -> Iterator[Query]:
-    """Lend a query, read seldom, to one caller at a time.
-
-    rdflib writes the bindings of the row at hand into the query itself, so that one
-    query run by two threads at once gives wrong rows.
-    """
+    """Lend a query, read seldom, to one caller at a time."""
+    # rdflib writes the bindings of the row at hand into the query itself, so that one
+    # query run by two threads at once gives wrong rows.
     with _LOCK:
         # Reading is not safe in threads either: the grammar's parts are shared.
         free = _FREE.get((sparql, base))
@@ -137,27 +116,22 @@ def _borrowed(sparql: str, base: str) -> Iterator[Query]:
 
 
 def _prepared(sparql: str, base: str) -> Query:
-    """Return a query."""
     from pyparsing.exceptions import ParseException
     from rdflib.plugins.sparql import prepareQuery
 
     try:
         query = prepareQuery(sparql, initNs=namespaces(base))
     except ParseException as error:
-        msg = (
+        raise InputError(
             f"no SPARQL query, at line {error.lineno}: only SELECT is possible, and "
             "nothing can be changed."
-        )
-        raise InputError(msg) from error
+        ) from error
     except Exception as error:  # rdflib raises bare ones for unknown prefixes
-        msg = f"no SPARQL query: {str(error)[:200]}."
-        raise InputError(msg) from error
+        raise InputError(f"no SPARQL query: {str(error)[:200]}.") from error
     if query.algebra.name != "SelectQuery":
-        msg = f"{query.algebra.name} is not possible: write a SELECT query."
-        raise InputError(msg)
+        raise InputError(f"{query.algebra.name} is not possible: write a SELECT query.")
     if _asks_elsewhere(query.algebra):
-        msg = "SERVICE and FROM are not possible: ask the graph itself."
-        raise InputError(msg)
+        raise InputError("SERVICE and FROM are not possible: ask the graph itself.")
     return query
 
 
@@ -183,9 +157,7 @@ def execute(
 ) -> Execution:
     """Run an instantiated template, once for each place that it compares.
 
-    Raises:
-        QueryTimeoutError: If the time is over.
-        InputError: If the query is none.
+    Raises `QueryTimeoutError` if the time is over.
     """
     begin = time.monotonic()
     clock = _Clock(begin + seconds, seconds)
@@ -268,13 +240,11 @@ def summed(found: Execution) -> Execution:
 
 
 def _year(founded: Value) -> int:
-    """Return the year that a founding date begins with."""
     begins = re.match(r"-?\d+", str(founded))
     return int(begins[0]) if begins else 0
 
 
 def _value(term: Node | None) -> Value:
-    """Return a term as text or number."""
     from rdflib import Literal
 
     if not isinstance(term, Literal):
@@ -289,21 +259,19 @@ def _value(term: Node | None) -> Value:
     return str(term)
 
 
+@dataclass
 class _Clock:
     """Ends a query when its time is over, whenever it asks for triples."""
 
-    def __init__(self, end: float, seconds: float) -> None:
-        self._end = end
-        self._seconds = seconds
+    _end: float
+    _seconds: float
 
     def check(self) -> None:
-        """Raise if the time is over."""
         if time.monotonic() > self._end:
-            msg = (
+            raise QueryTimeoutError(
                 f"The query took longer than {self._seconds:g} s and was ended: ask "
                 "for less, or allow more time."
             )
-            raise QueryTimeoutError(msg)
 
     def timed(self, graph: Graph) -> Graph:
         """Return a graph that looks at the clock, where the graph itself does not."""

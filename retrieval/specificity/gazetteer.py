@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pycountry
 
@@ -20,12 +20,9 @@ from knowtrail.retrieval.specificity.vocabulary import data_file, normal, type_w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rdflib import Graph
-
 
 @lru_cache(maxsize=1)
 def _country_names() -> tuple[tuple[str, str], ...]:
-    """Return names of countries in English and Dutch with their ISO 3166-1 codes."""
     dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
     names: list[tuple[str, str]] = []
     for country in pycountry.countries:
@@ -92,7 +89,6 @@ def _parts_among(codes: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _subdivision_names(code: str) -> list[str]:
-    """Return the names of an ISO 3166-2 code, in its own language and in Dutch."""
     found = pycountry.subdivisions.get(code=code)
     if found is None:
         return []
@@ -108,11 +104,9 @@ _LEADING = ("the ", "de ", "het ")
 def _usual_spellings(
     rows: Mapping[str, int], countries: Mapping[str, frozenset[str]], *, key: str
 ) -> dict[str, str]:
-    """Return for each name of a place the one that it is written with most.
-
-    Names are one if they differ in hyphens, dots, accents, case or an article, or if
-    they are that place's in several languages and in the same countries.
-    """
+    """Return for each name of a place the one that it is written with most."""
+    # Names are one if they differ in hyphens, dots, accents, case or an article, or if
+    # they are that place's in several languages and in the same countries.
     languages = {
         normal(name): number
         for number, same in enumerate(data_file("places.yaml")[key])
@@ -146,13 +140,10 @@ _ARTICLES = frozenset({"the", "de", "het", "a", "an", "een", "of", "van", "and",
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Entry:
-    """What a name can stand for.
+    """What a name can stand for: `city`, `region`, `country` or `name`.
 
-    Attributes:
-        kind: `city`, `region`, `country` or `name`.
-        value: What the graph has: a name, or the ISO 3166 code of a country or region.
-        about: Where it is, to tell it from others; empty if unknown.
-        known: Whether the graph has it.
+    The value is what the graph has, of countries and regions their ISO 3166 code;
+    `about` tells it from others by where it is; `known` is whether the graph has it.
     """
 
     kind: str
@@ -163,10 +154,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gazetteer:
-    """Names by their normal form.
+    """Names, by their normal form, of what they can stand for.
 
     Attributes:
-        entries: Normal form of a name -> what it can stand for.
         identifiers: ISIL and GHCID in lower case -> as the graph has them.
         regions: ISO 3166-2 codes in lower case -> as the graph has them.
         longest: Words of the longest name.
@@ -219,31 +209,6 @@ class Gazetteer:
         return {"city": dict(self.spellings.get("city", {})), "region": regions}
 
 
-def gazetteer_of_graph(graph: Graph, *, base: str) -> Gazetteer:
-    """Read the names of an RDF graph."""
-    from knowtrail.retrieval.specificity.execution import namespaces
-
-    used = namespaces(base)
-    hc, schema = used["hc"], used["schema"]
-    columns = {
-        "name": schema.name,
-        "city": schema.addressLocality,
-        "region": schema.addressRegion,
-        "subregion": hc.subregionCode,
-        "country": hc.countryCode,
-        "isil": hc.isil,
-        "ghcid": hc.ghcid,
-    }
-    rows: dict[Any, dict[str, str]] = {
-        subject: {} for subject in graph.subjects(used["rdf"].type, hc.Custodian)
-    }
-    for column, predicate in columns.items():
-        for subject, value in graph.subject_objects(predicate):
-            if subject in rows:
-                rows[subject][column] = str(value)
-    return build_gazetteer(rows[subject] for subject in sorted(rows))
-
-
 def build_gazetteer(rows: Iterable[Mapping[str, str | None]]) -> Gazetteer:
     """Return the gazetteer of custodians."""
     builder = _Builder()
@@ -267,26 +232,23 @@ class _Builder:
         self._regionless: Counter[str] = Counter()
 
     def custodian(self, row: Mapping[str, str | None]) -> None:
-        """Note the names of one custodian."""
         city, region = row.get("city"), row.get("region")
         country, name = row.get("country"), row.get("name")
         where = [part for part in (city, region, country) if part]
-        if country:
-            self._countries.add(country)
-        for kind, place in (("city", city), ("region", region)):
-            if place:
-                self._rows[kind][place] += 1
+        self._countries |= {country} if country else set()
+        self._rows["city"][city or ""] += 1
+        self._rows["region"][region or ""] += 1
         if city:
             self._cities.setdefault(city, set()).add(", ".join(where[1:]))
+        code = row.get("subregion") or ""
         if region:
-            code = row.get("subregion") or ""
             self._region_codes.setdefault(region, set()).add((code, country or ""))
-        elif country and not row.get("subregion"):
-            self._regionless[country] += 1
-        if subregion := row.get("subregion"):
-            self._regions.setdefault(subregion.casefold(), subregion)
-        if country and region and not row.get("subregion"):
+        if code:
+            self._regions.setdefault(code.casefold(), code)
+        elif country and region:
             self._uncoded.setdefault(country, set()).add(region)
+        elif country:
+            self._regionless[country] += 1
         if name:
             self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
         for key in ("isil", "ghcid"):
@@ -294,7 +256,6 @@ class _Builder:
                 self._identifiers.setdefault(identifier.casefold(), identifier)
 
     def _add(self, name: str, entry: Entry) -> None:
-        """Note a name."""
         words = normal(name).split()
         if words and words[0] in {"the", "de", "het"} and len(words) > 1:
             self._entries.setdefault(" ".join(words[1:]), set()).add(entry)
@@ -302,8 +263,8 @@ class _Builder:
             self._entries.setdefault(" ".join(words), set()).add(entry)
 
     def done(self) -> Gazetteer:
-        """Return the gazetteer."""
-        spellings = {"city": self._add_cities(), "region": self._add_regions()}
+        cities = self._add_places("city", "cities", self._cities)
+        spellings = {"city": cities, "region": self._add_regions()}
         self._other_spellings()
         for name, code in _country_names():
             known = code in self._countries
@@ -320,53 +281,52 @@ class _Builder:
             form: tuple(sorted(found, key=lambda e: (KINDS.index(e.kind), e)))
             for form, found in self._entries.items()
         }
-        by_kind: dict[str, set[str]] = {kind: set() for kind in KINDS}
-        for form, found in entries.items():
-            for entry in found:
-                by_kind[entry.kind].add(form)
+        names = {
+            kind: tuple(
+                sorted(f for f, e in entries.items() if kind in {x.kind for x in e})
+            )
+            for kind in KINDS
+        }
         return Gazetteer(
             entries=entries,
             identifiers=self._identifiers,
             regions=self._regions,
             longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
-            names={kind: tuple(sorted(forms)) for kind, forms in by_kind.items()},
+            names=names,
             parts=parts,
             spellings=spellings,
             uncoded={c: tuple(sorted(r)) for c, r in sorted(self._uncoded.items())},
             regionless=dict(self._regionless),
         )
 
-    def _add_cities(self) -> dict[str, tuple[str, ...]]:
-        """Note the cities; return those that are written in several ways."""
-        countries = {
-            city: frozenset(place.rpartition(", ")[2] for place in places)
-            for city, places in self._cities.items()
-        }
-        usual = _usual_spellings(self._rows["city"], countries, key="cities")
-        spelt = _by_usual(usual)
-        for city, best in usual.items():
-            places = set().union(*(self._cities[name] for name in spelt[best]))
-            about = "; ".join(_most_specific(places))
-            self._add(city, Entry(kind="city", value=best, about=about))
-        return {best: names for best, names in spelt.items() if len(names) > 1}
-
     def _add_regions(self) -> dict[str, tuple[str, ...]]:
-        """Note the regions; return those without a code that have several names."""
-        plain: dict[str, frozenset[str]] = {}
+        plain: dict[str, set[str]] = {}
         for region, codes in self._region_codes.items():
             coded = [(code, country) for code, country in sorted(codes) if code]
             for code, country in coded:
                 self._add(region, Entry(kind="region", value=code, about=country))
             if not coded:  # some rows of a region may lack its country
-                plain[region] = frozenset(c for _, c in codes if c)
-        rows = {region: self._rows["region"][region] for region in plain}
-        usual = _usual_spellings(rows, plain, key="regions")
-        spelt = _by_usual(usual)
-        for region, best in usual.items():
-            known = frozenset().union(*(plain[name] for name in spelt[best]))
-            about = "; ".join(sorted(known))
-            self._add(region, Entry(kind="region", value=best, about=about))
-        return {best: names for best, names in spelt.items() if len(names) > 1}
+                plain[region] = {c for _, c in codes if c}
+        return self._add_places("region", "regions", plain)
+
+    def _add_places(
+        self, kind: str, key: str, where: Mapping[str, set[str]]
+    ) -> dict[str, tuple[str, ...]]:
+        """Note places by name; return the spellings of those that have several."""
+        countries = {
+            name: frozenset(place.rpartition(", ")[2] for place in places)
+            for name, places in where.items()
+        }
+        rows = {name: self._rows[kind][name] for name in where}
+        usual = _usual_spellings(rows, countries, key=key)
+        spelt: dict[str, list[str]] = {}
+        for name, best in sorted(usual.items()):
+            spelt.setdefault(best, []).append(name)
+        for name, best in usual.items():
+            places = set().union(*(where[other] for other in spelt[best]))
+            about = "; ".join(_most_specific(places))
+            self._add(name, Entry(kind=kind, value=best, about=about))
+        return {best: tuple(names) for best, names in spelt.items() if len(names) > 1}
 
     def _other_spellings(self) -> None:
         """Note the names in other languages of the places that the graph has."""
@@ -390,11 +350,7 @@ class _Builder:
                 )
 
     def _drop_common_names(self) -> None:
-        """Leave out names that are no more than a word for an institution.
-
-        A question for museums must not be one for an institution named Museum, nor
-        for the region Museums of an unclean list.
-        """
+        """Leave out names that are no more than a word for institutions: `Museum`."""
         words = type_words()
         for form, found in list(self._entries.items()):
             typed = form in words.letters or form in words.generic
@@ -408,16 +364,7 @@ class _Builder:
             )
             if places or common:
                 self._entries[form] = places
-                if not places:
-                    del self._entries[form]
-
-
-def _by_usual(usual: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the names that a usual one stands for, itself among them."""
-    spelt: dict[str, list[str]] = {}
-    for name, best in sorted(usual.items()):
-        spelt.setdefault(best, []).append(name)
-    return {best: tuple(names) for best, names in spelt.items()}
+        self._entries = {form: found for form, found in self._entries.items() if found}
 
 
 def _most_specific(places: set[str]) -> list[str]:

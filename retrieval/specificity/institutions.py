@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
-    SECONDS,
-    execute,
     variables_found,
 )
-from knowtrail.retrieval.specificity.features import PLACES
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
@@ -24,14 +22,16 @@ from knowtrail.retrieval.specificity.query_templates import (
     Run,
     year_bounds,
 )
+from knowtrail.retrieval.specificity.vocabulary import PLACES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from rdflib import Graph
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.retrieval.specificity.execution import Execution
-    from knowtrail.retrieval.specificity.mention import Mention
+    from knowtrail.retrieval.specificity.query_templates import Meant
+    from knowtrail.retrieval.specificity.vocabulary import Mention
+
+    Ask = Callable[[Instantiated], Execution]
 
 CORPUS = "in_corpus"
 """The variable that the name of the corpus is bound to."""
@@ -50,35 +50,6 @@ _MARK = re.compile(
     re.DOTALL,
 )
 """What may hold a brace that ends nothing, and braces."""
-
-
-def limited(
-    query: Instantiated, corpus: str, *, base: str = DEFAULT_BASE
-) -> Instantiated:
-    """Return queries that find only institutions of a corpus.
-
-    To each query the pattern is added that its `?custodian` belongs to `?in_corpus`,
-    which is bound to the name as every other value is.
-
-    Raises:
-        InputError: If a query does not find a `?custodian`; names the template.
-    """
-    predicate = Vocabulary(base).property("corpus")
-    pattern = f"\n  ?{SUBJECT} <{predicate}> ?{CORPUS} .\n"
-    needed = frozenset({SUBJECT, CORPUS})
-    runs = []
-    for run in query.runs:
-        sparql = _extended(run.sparql, pattern, needed, base)
-        if sparql is None:
-            msg = (
-                f"Template {query.template_id!r} cannot be limited to corpus "
-                f"{corpus!r}, because its query finds no ?custodian: leave the corpus "
-                "out, or name what it finds so."
-            )
-            raise InputError(msg)
-        bound = {**run.bindings, CORPUS: Binding(value=corpus)}
-        runs.append(replace(run, sparql=sparql, bindings=bound))
-    return replace(query, runs=tuple(runs))
 
 
 def pairs_of(mentions: Sequence[Mention]) -> set[tuple[str, str]]:
@@ -135,61 +106,52 @@ _TESTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What institutions must be, or must not be, beside the slots of a template.
-
-    Attributes:
-        excluded: Types, places and dates that are left out.
-        added: Places, dates and budgets that must hold too.
-    """
-
-    excluded: tuple[Mention, ...] = ()
-    added: tuple[Mention, ...] = ()
-
-
 def narrowed(
     query: Instantiated,
-    limits: Limits,
-    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
+    meant: Meant,
     *,
+    excluded: Sequence[Mention] = (),
+    added: Sequence[Mention] = (),
+    corpus: str | None = None,
     base: str = DEFAULT_BASE,
 ) -> Instantiated:
     """Return queries that heed what no slot of their template says.
 
-    What has no date, or no budget, meets no limit of either.
-
-    Raises:
-        InputError: If a query does not find a `?custodian`; names the template.
+    What is excluded, added or of another corpus is told apart by patterns where the
+    body of each query begins, whose variables are bound as those of slots are. What has
+    no date, or no budget, meets no limit of either.
     """
     pattern, bound = "", dict[str, Binding]()
-    for n, mention in enumerate((*limits.excluded, *limits.added)):
-        text, values = _limit(mention, n, n < len(limits.excluded), meant)
+    for n, mention in enumerate((*excluded, *added)):
+        text, values = _limit(mention, n, n < len(excluded), meant)
         pattern, bound = pattern + text, bound | values
+    if corpus is not None:
+        own = Vocabulary(base).property("corpus")
+        pattern = f"\n  ?{SUBJECT} <{own}> ?{CORPUS} .{pattern}"
+        bound[CORPUS] = Binding(value=corpus)
     runs = []
-    for run in query.runs:
-        sparql = _extended(run.sparql, f"{pattern}\n", frozenset({SUBJECT}), base)
+    for run in query.runs if bound else ():
+        sparql = _extended(run.sparql, pattern, base)
         if sparql is None:
-            msg = f"Template {query.template_id!r} finds no ?custodian to leave out."
-            raise InputError(msg)
+            what = f"corpus {corpus!r}" if corpus else "what a question leaves out"
+            raise InputError(
+                f"Template {query.template_id!r} cannot be limited to {what}, because "
+                "its query finds no ?custodian: name what it finds so."
+            )
         runs.append(replace(run, sparql=sparql, bindings={**run.bindings, **bound}))
-    return replace(query, runs=tuple(runs))
+    return replace(query, runs=tuple(runs)) if bound else query
 
 
 def _limit(
-    mention: Mention,
-    n: int,
-    excluded: bool,
-    meant: Mapping[str, Mapping[str, tuple[str, ...]]],
+    mention: Mention, n: int, excluded: bool, meant: Meant
 ) -> tuple[str, dict[str, Binding]]:
-    """Return the pattern of one limit with what its variables are bound to."""
     no = "!" if excluded else ""
     if mention.kind == "date":
         bound = year_bounds(mention.value, mention.relation)
+        year = f"xsd:integer(SUBSTR(STR(?date_{n}), 1, 4))"
         return (
             f"\n  ?{SUBJECT} schema:foundingDate ?date_{n} ."
-            f"\n  BIND(xsd:integer(SUBSTR(STR(?date_{n}), 1, 4)) AS ?year_{n})"
-            f"\n  FILTER({no}(?year_{n} >= ?from_{n} && ?year_{n} <= ?to_{n}))",
+            f"\n  FILTER({no}({year} >= ?from_{n} && {year} <= ?to_{n}))",
             {f"from_{n}": bound["date_from"], f"to_{n}": bound["date_to"]},
         )
     if mention.kind == "budget":
@@ -219,34 +181,21 @@ def _limit(
 
 
 @lru_cache(maxsize=256)
-def _extended(
-    sparql: str, pattern: str, needed: frozenset[str], base: str
-) -> str | None:
-    """Return a query with a pattern at the end of its body; None where none fits."""
+def _extended(sparql: str, pattern: str, base: str) -> str | None:
+    """Return a query with a pattern where its body begins; None where none fits."""
     body = body_of(sparql)
     if body is None or SUBJECT not in variables_found(sparql, base):
         return None
-    end = body[1] - 1
-    for stop in ("", " ."):  # the last triple may end with a full stop, or not
-        text = f"{sparql[:end].rstrip()}{stop}{pattern}{sparql[end:]}"
-        if _finds(text, needed, base):
-            return text
-    return None
-
-
-def _finds(text: str, needed: frozenset[str], base: str) -> bool:
-    """Return whether a text is a query that always has values for variables."""
+    text = f"{sparql[: body[0] + 1]}{pattern}{sparql[body[0] + 1 :]}"
     try:
-        return needed <= variables_found(text, base)
+        found = variables_found(text, base)
     except InputError:
-        return False
+        return None
+    return text if CORPUS in found or f"?{CORPUS}" not in pattern else None
 
 
 def body_of(sparql: str) -> tuple[int, int] | None:
-    """Return where the first outermost group of a query begins and ends.
-
-    Its braces are in it; None where there is none.
-    """
+    """Return where the braces of a query's first outermost group begin and end."""
     depth, begin = 0, -1
     for found in _MARK.finditer(sparql):
         mark = found[0]
@@ -262,14 +211,7 @@ _SELECT = re.compile(r"\bSELECT\b", re.IGNORECASE)
 _GROUPED = re.compile(r"\b(?:GROUP|HAVING|VALUES)\b", re.IGNORECASE)
 
 
-def total_of(
-    graph: Graph,
-    query: Instantiated,
-    found: Execution,
-    *,
-    base: str = DEFAULT_BASE,
-    seconds: float = SECONDS,
-) -> int | None:
+def total_of(query: Instantiated, found: Execution, ask: Ask) -> int | None:
     """Return how many institutions there are of what a query asks for."""
     if SUBJECT not in found.columns:
         return None
@@ -279,9 +221,7 @@ def total_of(
     if not all(run.sparql for run in runs):
         return None
     try:
-        numbers = execute(
-            graph, replace(query, runs=tuple(runs)), base=base, seconds=seconds
-        )
+        numbers = ask(replace(query, runs=tuple(runs)))
     except (InputError, QueryTimeoutError):
         return None
     return sum(int(number or 0) for number in numbers.column("count"))
@@ -298,22 +238,6 @@ def _counted(sparql: str) -> str | None:
     return f"{sparql[: select.start()]}{count}{sparql[slice(*body)]}"
 
 
-_QUERY = """
-SELECT ?custodian ?city ?region ?country ?isil ?ghcid ?postcode ?address ?corpus WHERE {
-  ?custodian schema:name ?name ;
-             a hc:Custodian .
-  OPTIONAL { ?custodian schema:addressLocality ?city . }
-  OPTIONAL { ?custodian schema:addressRegion ?region . }
-  OPTIONAL { ?custodian hc:countryCode ?country . }
-  OPTIONAL { ?custodian hc:isil ?isil . }
-  OPTIONAL { ?custodian hc:ghcid ?ghcid . }
-  OPTIONAL { ?custodian <OWN:postcode> ?postcode . }
-  OPTIONAL { ?custodian <OWN:address> ?address . }
-  OPTIONAL { ?custodian <OWN:corpus> ?corpus . }
-}
-ORDER BY ?custodian
-LIMIT 1000
-"""
 _OWN = re.compile(r"<OWN:(\w+)>")
 _WAYS = (
     ("city",),
@@ -330,13 +254,7 @@ _WAYS = (
 
 
 def told_apart(
-    graph: Graph,
-    found: Execution,
-    *,
-    language: str,
-    shown: int,
-    base: str = DEFAULT_BASE,
-    seconds: float = SECONDS,
+    found: Execution, ask: Ask, *, language: str, shown: int, base: str = DEFAULT_BASE
 ) -> dict[str, str]:
     """Return what tells rows of equal names apart: a town, an identifier."""
     if not {"custodian", "name"} <= set(found.columns):
@@ -348,14 +266,15 @@ def told_apart(
     if not repeated:
         return {}
     own = Vocabulary(base).property
-    sparql = _OWN.sub(lambda found: f"<{own(found[1])}>", _QUERY)
+    query_text = Path(__file__).with_name("data").joinpath("told_apart.rq")
+    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", query_text.read_text("utf-8"))
     runs = tuple(
         Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
         for name in repeated
     )
     query = Instantiated(template_id="told_apart", runs=runs)
     try:
-        rows = execute(graph, query, base=base, seconds=seconds)
+        rows = ask(query)
     except QueryTimeoutError:
         return {}
     records = {
@@ -371,7 +290,6 @@ def told_apart(
 def _apart(
     records: Mapping[str, Mapping[str, object]], language: str
 ) -> dict[str, str]:
-    """Return texts that differ for each of some institutions, by IRI."""
     for way in _WAYS:
         texts = {
             iri: ", ".join(

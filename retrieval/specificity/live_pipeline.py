@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, NoReturn
 
+from knowtrail.graph.errors import InputError
 from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.ingest.corpus import check_corpus
 from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.specificity.class_scores import (
+    ClassScores,
     RankedChunk,
-    WithOtherClasses,
+    SpecificityLookup,
     load_lookup,
     write_scores,
 )
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.nearby import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates
-from knowtrail.retrieval.specificity.routes import refuse_empty
 from knowtrail.retrieval.specificity.template_pipeline import (
     PipelineOptions,
     TemplatePipeline,
@@ -40,27 +44,21 @@ MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
 
 
-def _corpora_with_classes(connection: Connection) -> tuple[str, ...]:
-    """Return the names of the corpora whose chunks have classes."""
-    rows = connection.read("retrieval/specificity_corpora")
-    return tuple(row["name"] for row in rows)
+_NO_INSTITUTIONS = (
+    "Templates need institutions, and the graph has none: put some in with knowtrail "
+    "ingest custodians, or use --route graph."
+)
 
 
+@dataclass(eq=False)
 class ChunkSearch:
     """Searches one corpus, restricted to classes."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        corpus: str,
-        *,
-        embedder: Embedder | None = None,
-        settings: Settings | None = None,
-    ) -> None:
-        self.corpus = corpus
-        self._connection = connection
-        self._embedder = embedder
-        self._settings = settings
+    connection: Connection
+    corpus: str
+    _: KW_ONLY
+    embedder: Embedder | None = None
+    settings: Settings | None = None
 
     def search(
         self, question: str, classes: Sequence[str] | None, *, k: int = 10
@@ -79,22 +77,21 @@ class ChunkSearch:
     def _nearest(
         self, question: str, classes: Sequence[str] | None, k: int
     ) -> tuple[RankedChunk, ...]:
-        """Return the nearest chunks of at most as many classes as one search takes."""
         from knowtrail.retrieval.search import search
 
         where = None if classes is None else {"className": {"$in": list(classes)}}
         found = search(
-            self._connection,
+            self.connection,
             question,
-            embedder=self._embedder,
+            embedder=self.embedder,
             corpus=self.corpus,
             algorithm="basic_retrieval",
             k=k,
-            settings=self._settings,
+            settings=self.settings,
             filter=where,
         )
         ids = [hit.chunk.id for hit in found.hits]
-        rows = self._connection.read("retrieval/specificity_classes", ids=ids)
+        rows = self.connection.read("retrieval/specificity_classes", ids=ids)
         names = {row["id"]: row["className"] or "" for row in rows}
         return tuple(
             RankedChunk(
@@ -104,6 +101,7 @@ class ChunkSearch:
                 class_name=names.get(hit.chunk.id, ""),
                 text=hit.text,
                 similarity=hit.score,
+                sentence_ids=tuple(s.id for s in hit.sentences),
             )
             for hit in found.hits
         )
@@ -140,8 +138,7 @@ def open_pipeline(
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
         seconds: Time limit of the queries of one question.
-        chunks: Whether chunks are searched, which needs the embedder; fixed words do
-            not use them.
+        chunks: Whether chunks are searched beside rows, which needs the embedder.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
@@ -149,56 +146,55 @@ def open_pipeline(
     """
     from knowtrail.graph.rdf.store import live_graph
 
-    names = _names(connection, corpus)
-    known, lookup = load_templates(templates), load_lookup()
+    names, lookup = _names(connection, corpus), load_lookup()
+    rows = connection.read("retrieval/specificity_class_names")
+    others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
     if record:
         write_scores(connection, lookup, base=Vocabulary(base).base)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         names,
-        templates=known,
+        templates=load_templates(templates),
         classifier=classifier,
-        scores=WithOtherClasses(lookup, _class_names(connection)),
-        search=_search(connection, corpus, settings) if chunks else None,
+        scores=SpecificityLookup(others | lookup.classes),
+        search=_search(connection, corpus, settings),
+        nearby=Nearby(connection, names, corpus=corpus, base=base),
         model=model,
         store=connection if record else None,
         metrics=metrics,
         experiment=experiment,
-        options=PipelineOptions(base=base, query_seconds=seconds, corpus=corpus),
+        options=PipelineOptions(
+            base=base, query_seconds=seconds, corpus=corpus, chunks=chunks
+        ),
+    )
+
+
+def refuse_empty(connection: Connection, corpus: str | None) -> NoReturn:
+    """Refuse a corpus, or a database, that has no institutions or is not there."""
+    if corpus is None:
+        raise InputError(_NO_INSTITUTIONS)
+    check_corpus(connection, corpus)
+    raise InputError(
+        f"Corpus {corpus!r} has texts and no institutions: name a corpus of "
+        "institutions, none for all, or use --route graph."
     )
 
 
 def _search(
     connection: Connection, corpus: str | None, settings: Settings
 ) -> ChunkSearch | None:
-    """Return the search of the corpus whose chunks are searched; None for none."""
-    searched = _searched(connection, corpus)
-    if searched is None:
-        return None
-    return ChunkSearch(connection, searched, settings=settings)
+    """Return the search of a corpus, or of the only one whose chunks have classes."""
+    # None where there is none: a corpus of institutions alone has no chunks.
+    if corpus is None:
+        rows = connection.read("retrieval/specificity_corpora")
+        found = [row["name"] for row in rows] if len(rows) == 1 else []
+    else:
+        found = [info.name for info in corpora(connection) if info.name == corpus]
+    return ChunkSearch(connection, found[0], settings=settings) if found else None
 
 
 def _names(connection: Connection, corpus: str | None) -> Gazetteer:
-    """Return the names of the graph; refuse a corpus without institutions."""
     rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
     if corpus is not None and not rows:
         refuse_empty(connection, corpus)
     return build_gazetteer(rows)
-
-
-def _class_names(connection: Connection) -> list[str]:
-    """Return the classes that the graph has, in the schema or not."""
-    rows = connection.read("retrieval/specificity_class_names")
-    return [row["name"] for row in rows]
-
-
-def _searched(connection: Connection, corpus: str | None) -> str | None:
-    """Return the corpus whose chunks are searched, None to search none.
-
-    A corpus of institutions alone has no chunks.
-    """
-    if corpus is None:
-        classed = _corpora_with_classes(connection)
-        return classed[0] if len(classed) == 1 else None
-    stored = {info.name for info in corpora(connection)}
-    return corpus if corpus in stored else None

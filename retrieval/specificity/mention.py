@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,11 @@ from knowtrail.retrieval.specificity.quantities import (
     years,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
+    Mention,
+    data_file,
     is_asking,
     normal,
+    patterns_of,
     spelling_of,
     tokens_of,
     type_words,
@@ -26,58 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
-    from knowtrail.retrieval.specificity.quantities import Found
     from knowtrail.retrieval.specificity.vocabulary import Token
 
 PLACES = frozenset({"city", "region", "country", "place"})
-_QUOTED = re.compile(
-    '["\u201c\u201e\u00ab\']([^"\u201c\u201d\u201e\u00ab\u00bb]{2,120})["\u201d\u00bb\']'
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
-    """Something that a question names.
-
-    Attributes:
-        kind: A slot type, or `generic` for a word for any institution.
-        value: What it stands for; empty where that is unknown or ambiguous.
-        text: As it was written.
-        start: Where it begins.
-        end: Where it ends.
-        options: What it can stand for, the most likely first; more than one where
-            it is ambiguous.
-        score: How well it is spelt, 100 for exactly.
-        relation: Of a date or a budget: how it is compared, such as `before`.
-        foreign: Whether an amount is in another currency than euro.
-        lead: Where the words begin that exclude it; -1 where none do.
-        around: Where the words begin and end that say how it is compared.
-        within: Region or country that tells a town from others of its name.
-    """
-
-    kind: str
-    value: str
-    text: str
-    start: int
-    end: int
-    options: tuple[Entry, ...] = ()
-    score: float = 100.0
-    relation: str = "in"
-    foreign: bool = False
-    lead: int = -1
-    around: tuple[int, int] = (0, 0)
-    within: Mention | None = None
-
-    @property
-    def about(self) -> str:
-        """Return where the place is that it stands for; empty if unknown."""
-        return next((o.about for o in self.options if o.value == self.value), "")
-
-    def as_kind(self, kind: str) -> str | None:
-        """Return the value where the mention is read as one of a kind."""
-        if self.kind == kind:
-            return self.value or None
-        return next((o.value for o in self.options if o.kind == kind), None)
+_P = patterns_of("mention")
 
 
 class Taken:
@@ -119,7 +74,7 @@ def asked_name(question: str) -> str:
     That is what is between quotes, or what is left without the words around it that
     questions are made of.
     """
-    if quoted := _QUOTED.search(question):
+    if quoted := _P["quoted"].search(question):
         return quoted[1].strip()
     tokens = tokens_of(question)
     first, last = 0, len(tokens)
@@ -134,7 +89,6 @@ def asked_name(question: str) -> str:
 
 
 def _carries_nothing(token: Token, *, first: bool) -> bool:
-    """Return whether a word at the edge of a question is no part of a name."""
     typed = token.form in _type_parts()
     return (first or token.text[0].islower()) and is_asking(token.form) and not typed
 
@@ -151,10 +105,8 @@ _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "
 
 
 def _unknown_names(tokens: Sequence[Token], taken: Taken) -> list[tuple[int, int]]:
-    """Return what must be names of institutions that nobody knows: `the Foo Museum`.
-
-    That is a word for a type in capitals, beside other capitals that name nothing.
-    """
+    """Return what must be names of institutions that nobody knows: `the Foo Museum`."""
+    # That is a word for a type in capitals, beside other capitals that name nothing.
     found = []
     for at, token in enumerate(tokens):
         if taken.kind_at(token) != "institution_type" or not token.text[0].isupper():
@@ -180,27 +132,15 @@ def _name_goes_on(tokens: Sequence[Token], last: int, taken: Taken) -> int:
 
 
 def _part_of_name(token: Token, taken: Taken) -> bool:
-    """Return whether a word beside a word for a type may belong to its name."""
     free = taken.kind_at(token) is None and token.form not in _FUNCTION
     return token.text[0].isupper() and free
 
 
-_BEFORE_COUNTRY = re.compile(r"\s*[,(]\s*|\s+in\s+")
-_GOES_ON = re.compile(r"\s*(?:,|and|or|en|of)\s", re.IGNORECASE)
-_COMPARED = re.compile(
-    r"\b(?:more|fewer|less|most|meer|minder|meeste|than|dan|between|tussen|vs|versus|"
-    r"tegenover|compar\w*|vergel\w*|both|allebei|beide)\b",
-    re.IGNORECASE,
-)
-
-
 def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-    """Return mentions in which a place that only says where a town lies is no other.
-
-    `Ghent, Belgium` is one town, and so is `the Dutch province of Limburg` one region.
-    `Utrecht, Germany` is a place nobody knows. Of several towns of one name, the region
-    says which.
-    """
+    """Return mentions in which a place that only says where a town lies is no other."""
+    # `Ghent, Belgium` is one town, and so is `the Dutch province of Limburg` one
+    # region. `Utrecht, Germany` is a place nobody knows. Of several towns of one name,
+    # the region says which.
     found: list[Mention] = []
     for mention in mentions:
         last = found[-1] if found else None
@@ -211,13 +151,13 @@ def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
                 known = replace(known, end=mention.end)
                 found[-1] = known if ";" not in last.about else _in(known, mention)
                 continue
-            if not _GOES_ON.match(question[mention.end :]):
+            if not _P["goes_on"].match(question[mention.end :]):
                 found[-1] = mention_of(
                     "place", "", question, last.start, mention.end, score=0.0
                 )
                 continue
         found.append(mention)
-    if _COMPARED.search(question):
+    if _P["compared"].search(question):
         return tuple(found)
     return tuple(
         next((_in(m, other) for other in found if _contains(other, m)), m)
@@ -232,12 +172,11 @@ def _beside(question: str, city: Mention, country: Mention) -> bool:
     return (
         (city.kind, country.kind) == ("city", "country")
         and bool(country.value)
-        and _BEFORE_COUNTRY.fullmatch(between) is not None
+        and _P["before_country"].fullmatch(between) is not None
     )
 
 
 def _countries(city: Mention) -> set[str]:
-    """Return the countries that have a town of the name."""
     return {place.rpartition(", ")[2] for place in city.about.split("; ")}
 
 
@@ -247,7 +186,6 @@ def _in(city: Mention, place: Mention) -> Mention:
 
 
 def _contains(place: Mention, other: Mention) -> bool:
-    """Return whether a place is the country or region that another one lies in."""
     inside = {"country": {"city", "region"}, "region": {"city"}}.get(place.kind, set())
     if other.kind not in inside or not (place.value and other.value):
         return False
@@ -264,21 +202,7 @@ def mention_of(
 
 
 _LIGHT = "|".join(sorted(word_list("light")))
-_NEGATED = re.compile(
-    r"(?:(?P<but>\b(?:but|maar)\s+)?"
-    r"(?:(?P<none>\b(?:no|geen)\b)|(?:(?P<not>\b(?:not|niet|never|nooit|nor|noch|neither)"
-    r"\b|n['\u2019]t\b)|(?P<strong>\b(?:without|zonder|except(?:ing)?|excluding|behalve|"
-    r"uitgezonderd|exclusief|outside|buiten|other than|anders dan|apart from|besides|"
-    r"met uitzondering van|aside from|minus)\b)"
-    r"|(?P<instead>\b(?:instead of|rather than|in plaats van)\b)))"
-    rf"(?:\s+(?:{_LIGHT})\b)*\s*)$",
-    re.IGNORECASE,
-)
-_ALSO = re.compile(
-    r"\s*(?:,|\band\b|\bor\b|\ben\b|\bof\b|\bnor\b|\bnoch\b)\s*"
-    r"(?:(?:in|uit|from|those|die|the|de|het)\s+)*",
-    re.IGNORECASE,
-)
+_NEGATED = re.compile(_P["negated"].pattern.replace("LIGHT", _LIGHT), re.IGNORECASE)
 
 
 def without_excluded(
@@ -288,10 +212,6 @@ def without_excluded(
 
     `Are there no museums?` excludes nothing; what another thing is asked for instead of
     goes, but need not be filtered out.
-
-    Args:
-        question: A question that stands alone.
-        mentions: All that it names, negated or not.
     """
     spans: list[tuple[int, int]] = []
     left: list[Mention] = []
@@ -302,7 +222,7 @@ def without_excluded(
         start, drops = _exclusion(question, mention, alone=not wanted and types < 2)
         joined = last is not None and _group(last) == _group(mention)
         if start < 0 and last and joined:
-            also = _ALSO.fullmatch(question, last.end, mention.start)
+            also = _P["also"].fullmatch(question, last.end, mention.start)
             start = last.end if also else -1
         if start < 0:
             last = None
@@ -319,10 +239,7 @@ def without_excluded(
 def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bool]:
     """Return where words begin that exclude a mention, and whether it is just dropped.
 
-    Args:
-        question: The question.
-        mention: What may be excluded.
-        alone: Whether nothing else is asked for that it could be left out of.
+    Alone is what nothing else is asked for beside, that it could be left out of.
     """
     if mention.kind == "date" and mention.lead < 0:  # `behalve die van na 1970`
         found = _NEGATED.search(question[: mention.around[0]])
@@ -341,7 +258,6 @@ def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bo
 
 
 def _group(mention: Mention) -> str:
-    """Return the kind of a mention, one for all places and institutions."""
     return "place" if mention.kind in {*PLACES, "name"} else mention.kind
 
 
@@ -349,13 +265,7 @@ _PREPOSITIONS = word_list("prepositions")
 _LINKS = word_list("links")
 _FUNCTION = word_list("stop")
 _BEYOND = word_list("beyond")
-_CUES = {
-    "region": "province region state county provincie regio gewest deelstaat staat "
-    "streek departement",
-    "city": "city town village municipality stad dorp gemeente plaats stadje",
-    "country": "country nation land",
-}
-CUE_OF = {word: kind for kind, words in _CUES.items() for word in words.split()}
+CUE_OF: dict[str, str] = data_file("places.yaml")["kinds"]
 """Word for a kind of place -> the kind."""
 
 _BEGINNINGS = word_list("beginnings")
@@ -379,25 +289,9 @@ def named_kind(question: str) -> str | None:
     return next((kind for kind in kinds if kind), None)
 
 
-def _measure(kind: str, question: str, found: Found) -> Mention:
-    """Return the mention of a date or of an amount."""
-    return mention_of(
-        kind,
-        found.value,
-        question,
-        found.start,
-        found.end,
-        foreign=found.foreign,
-        relation=found.relation,
-        lead=found.lead,
-        around=found.around,
-    )
-
-
 def _named_mention(
     question: str, start: int, end: int, options: tuple[Entry, ...], **more: Any
 ) -> Mention:
-    """Return the mention of a name of the gazetteer."""
     first = options[0]
     alone = len({o.value for o in options if o.kind == first.kind}) == 1
     value = first.value if alone else ""
@@ -407,11 +301,9 @@ def _named_mention(
 def _may_be_name(
     question: str, tokens: Sequence[Token], at: int, options: Sequence[Entry]
 ) -> bool:
-    """Return whether one word that is a name of the gazetteer is one here.
-
-    Names are written with a capital or stand after a preposition; in a question that
-    has no capitals at all, words without an article are taken too.
-    """
+    """Return whether one word that is a name of the gazetteer is one here."""
+    # Names are written with a capital or stand after a preposition; in a question that
+    # has no capitals at all, words without an article are taken too.
     token, before = tokens[at], tokens[at - 1].form if at else ""
     placed = before in _PREPOSITIONS or before in CUE_OF
     capital = token.text[0].isupper()
@@ -459,10 +351,8 @@ def _begins_name(question: str, tokens: Sequence[Token], at: int) -> bool:
 def _longer_name(
     question: str, tokens: Sequence[Token], at: int, mention: Mention
 ) -> Mention:
-    """Return a place, or one that nobody knows where `New` stands before it.
-
-    New York is not York: a name of the gazetteer is not taken out of a longer one.
-    """
+    """Return a place, or one that nobody knows where `New` stands before it."""
+    # New York is not York: a name of the gazetteer is not taken out of a longer one.
     if mention.kind not in PLACES or not _begins_name(question, tokens, at - 1):
         return mention
     cue = CUE_OF.get(tokens[at - 1].form)
@@ -488,9 +378,6 @@ def _end_of_name(tokens: Sequence[Token], at: int, taken: Taken) -> int:
 
 
 _PLACE_BEFORE = word_list("place_before")
-_COMPARES = re.compile(
-    r"\b(?:compar\w*|vergel\w*|more|fewer|meer|minder)\b", re.IGNORECASE
-)
 _COMPARED_WITH = frozenset({"to", "with", "than", "dan", "met"})
 TYPO = 82.0
 WHOLE = 92.0
@@ -506,15 +393,10 @@ class MentionFinder:
     """Finds what questions name, by a gazetteer and by form."""
 
     def __init__(self, gazetteer: Gazetteer) -> None:
-        self._gazetteer = gazetteer
+        self.gazetteer = gazetteer
         self._known = frozenset(gazetteer.identifiers)
         self._words = type_words()
         self._longest = max(gazetteer.longest, 6)
-
-    @property
-    def gazetteer(self) -> Gazetteer:
-        """Return the names that are known."""
-        return self._gazetteer
 
     def find(self, question: str) -> tuple[Mention, ...]:
         """Return what a question names, in its order, without overlaps."""
@@ -543,7 +425,7 @@ class MentionFinder:
         start = question.find(text)
         led = bool(text) and text != question.strip(" ?!.,;:") and not kinds
         if led and any(c.isupper() for c in text):  # such as `the Tate`
-            options = tuple(dict.fromkeys(self._gazetteer.named_with(text)))
+            options = tuple(dict.fromkeys(self.gazetteer.named_with(text)))
             if options:
                 end = start + len(text)
                 return _named_mention(question, start, end, options, score=WHOLE)
@@ -555,22 +437,19 @@ class MentionFinder:
         return _named_mention(question, start, start + len(text), options, score=score)
 
     def _forms(self, question: str) -> Iterable[Mention]:
-        """Yield identifiers, amounts and years."""
         for f in identifiers(question, self._known):
-            text = question[f.start : f.end].casefold()
-            region = self._gazetteer.regions.get(text)
-            value = region or self._gazetteer.identifiers.get(text, f.value)
-            kind = "region" if region else "identifier"
-            yield mention_of(kind, value, question, f.start, f.end)
-        for f in ranged(question, amounts(question)):
-            yield _measure("budget", question, f)
-        for f in years(question):
-            yield _measure("date", question, f)
+            text = f.text.casefold()
+            if region := self.gazetteer.regions.get(text):
+                yield replace(f, kind="region", value=region)
+            else:
+                known = self.gazetteer.identifiers.get(text, f.value)
+                yield replace(f, value=known)
+        yield from ranged(question, amounts(question))
+        yield from years(question)
 
     def _names(
         self, question: str, tokens: Sequence[Token], taken: Taken
     ) -> Iterable[Mention]:
-        """Yield names of the gazetteer and words for types, the longest first."""
         at = 0
         while at < len(tokens):
             for length in range(min(self._longest, len(tokens) - at), 0, -1):
@@ -589,14 +468,13 @@ class MentionFinder:
     def _named(
         self, question: str, tokens: Sequence[Token], at: int, length: int
     ) -> Mention | None:
-        """Return what some words together name."""
         part = tokens[at : at + length]
         form = " ".join(token.form for token in part)
         start, end = part[0].start, part[-1].end
-        options = self._gazetteer.entries.get(form, ())
+        options = self.gazetteer.entries.get(form, ())
         if not options and length <= ADJECTIVE and form.endswith("se"):
             # a Dutch adjective: `Noord-Hollandse`, `Gentse`
-            found = self._gazetteer.entries.get(form[:-2], ())
+            found = self.gazetteer.entries.get(form[:-2], ())
             options = tuple(e for e in found if e.kind in PLACES and e.known)
         if options and length == 1 and not _may_be_name(question, tokens, at, options):
             options = ()
@@ -618,7 +496,7 @@ class MentionFinder:
             for t in tokens
             if spelling_of(t.form) is None and not taken.covers(t.start, t.end)
         ]
-        compared = _COMPARES.search(question) is not None
+        compared = _P["compares"].search(question) is not None
         for at, token in enumerate(tokens):
             before = tokens[at - 1].form if at else ""
             if before in {"of", "van"} and at > 1 and tokens[at - 2].form in CUE_OF:
@@ -691,13 +569,13 @@ class MentionFinder:
         form = normal(text)
         found: list[tuple[float, str, Entry]] = []
         for kind in kinds:
-            names = self._gazetteer.names.get(kind, ())
+            names = self.gazetteer.names.get(kind, ())
             for name, score, _ in process.extract(
                 form, names, scorer=fuzz.ratio, score_cutoff=cutoff, limit=5
             ):
                 found += [
                     (-score, name, entry)
-                    for entry in self._gazetteer.entries[name]
+                    for entry in self.gazetteer.entries[name]
                     if entry.kind == kind
                 ]
         if not found:

@@ -20,12 +20,8 @@ Group: TypeAlias = Literal["control", "treatment"]
 class SpecificityExperiment:
     """An experiment on filtering by specificity: `treatment` filters, `control` not.
 
-    Attributes:
-        traffic_split: Share of sessions that are treated, from 0 to 1.
-        name: Sessions are dealt anew for another name.
-
-    Raises:
-        InputError: If the share is not from 0 to 1.
+    The traffic split is the share of sessions that are treated, from 0 to 1. For
+    another name, sessions are dealt anew.
     """
 
     traffic_split: float = 0.5
@@ -61,7 +57,6 @@ class SpecificityMetrics:
     """Counts what was classified and how many classes a filter left."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        """Make the metrics."""
         with extra("templates", "Measuring templates"):
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
         self.registry = CollectorRegistry() if registry is None else registry

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
+from knowtrail.graph.files.templates import templates
 from knowtrail.graph.models.prompts import (
     estimated_tokens,
     fitting,
@@ -15,27 +17,33 @@ from knowtrail.graph.models.prompts import (
     whole_characters,
 )
 from knowtrail.retrieval.specificity.gazetteer import place_name
-from knowtrail.retrieval.specificity.vocabulary import data_file, type_words
+from knowtrail.retrieval.specificity.vocabulary import (
+    data_file,
+    said_in,
+    type_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jinja2 import Template
+
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.class_scores import RankedChunk
     from knowtrail.retrieval.specificity.conversation import Conversation
-    from knowtrail.retrieval.specificity.execution import Execution, Value
-    from knowtrail.retrieval.specificity.query_templates import Template
+    from knowtrail.retrieval.specificity.execution import Execution
+    from knowtrail.retrieval.specificity.query_templates import (
+        SlotValues,
+    )
+    from knowtrail.retrieval.specificity.query_templates import (
+        Template as QueryTemplate,
+    )
     from knowtrail.retrieval.specificity.slots import Doubt
 
-    SlotValues = Mapping[str, str | tuple[str, ...]]
 
 SHOWN = 25
+PASSAGES = 5
 """Institutions that a list names."""
-
-
-def said_in(language: str) -> Any:
-    """Return what answers say in a language."""
-    return data_file("phrases.yaml")[language]
 
 
 def things(slots: SlotValues, language: str, number: int = 2) -> str:
@@ -57,26 +65,12 @@ def joined(places: Sequence[str], language: str, by: str = "or") -> str:
 
 def where(slots: SlotValues, language: str) -> str:
     """Return the places asked for, with `in` before them."""
+    if distance := slots.get("distance"):
+        town = joined(_each(slots, "city"), language)
+        return f" {said_in(language)['near'].format(distance, town)}"
     for name in ("city", "region", "country"):
         if places := [_placed(value, language) for value in _each(slots, name)]:
             return f" in {joined(places, language)}"
-    return ""
-
-
-def _criterion(slots: SlotValues, language: str) -> str:
-    """Return the date or budget asked for, with a space before it."""
-    for date in _each(slots, "date"):
-        relation = next(iter(_each(slots, "date_relation")), "in")
-        first, _, last = date.partition("/")
-        words = said_in(language)["founded"]
-        if last and relation == "in":
-            return f" {words['between'].format(first, last)}"
-        late = relation in {"after", "until"} and last
-        return f" {words[relation].format(last if late else first)}"
-    for budget in _each(slots, "budget"):
-        comparison = next(iter(_each(slots, "comparison")), "equal")
-        ends = [amount(end, language) for end in budget.split("/")]
-        return f" {said_in(language)['budget'][comparison].format(*ends)}"
     return ""
 
 
@@ -88,13 +82,11 @@ def amount(value: str | int | float, language: str) -> str:
 
 
 def _placed(value: str, language: str) -> str:
-    """Return the name of a place with its article: `the Netherlands`."""
     article = data_file("places.yaml")["articles"][language].get(value, "")
     return f"{article} {place_name(value, language)}".strip()
 
 
 def _each(slots: SlotValues, name: str) -> tuple[str, ...]:
-    """Return the values of a slot, none where it has none."""
     given = slots.get(name) or ()
     return (given,) if isinstance(given, str) else given
 
@@ -132,27 +124,18 @@ def _with_names(text: str, language: str) -> str:
     return _CODES.sub(lambda found: place_name(found[0], language), text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What an answer takes into account beside rows and slots.
-
-    Attributes:
-        question: What was asked.
-        counted: Whether the question asks how many there are.
-        total: How many there are; None where the rows are all that is known.
-        apart: IRI of an institution -> what tells it from another one of its name.
-    """
-
-    question: str = ""
-    counted: bool = False
-    total: int | None = None
-    apart: Mapping[str, str] = field(default_factory=dict)
+def passages(chunks: Sequence[RankedChunk], language: str) -> str:
+    """Return the passages nearest to a question that no template fits, with numbers."""
+    if not chunks:
+        return fixed_text("none", language)
+    lines = [
+        f"[{n}] {chunk.title}: {' '.join(chunk.text.split())}"
+        for n, chunk in enumerate(chunks[:PASSAGES], start=1)
+    ]
+    return "\n".join([fixed_text("passages", language), *lines])
 
 
-NOTHING = Asked()
-
-
-def fixed_text(key: str, language: str, *values: str) -> str:
+def fixed_text(key: str, language: str, *values: object) -> str:
     """Return an answer that says why there is no other."""
     return str(said_in(language)["fixed"][key].format(*values))
 
@@ -175,170 +158,48 @@ def plain_answer(
     slots: SlotValues,
     language: str,
     *,
-    asked: Asked = NOTHING,
+    question: str = "",
+    counted: bool = False,
+    total: int | None = None,
+    apart: Mapping[str, str] | None = None,
 ) -> str:
-    """Return an answer made of the rows of a query."""
-    if template_id == "compare_locations":
-        return _comparison(found, slots, language)
-    if template_id == "compare_institutions":
-        return _older(found, slots, language)
-    if "total" in found.columns:
-        return _budgets(found, slots, language)
-    if "count" in found.columns:
-        return _count(found, slots, language)
-    if not found.rows:
-        return _nothing(slots, language)
-    if template_id in {"find_institution_by_name", "find_institution_by_identifier"}:
-        return "\n\n".join(_details(row, language, asked) for row in _records(found))
-    return _listing(found, slots, language, asked)
+    """Return an answer made of rows, of which `apart` tells those of one name by IRI.
 
-
-def _records(found: Execution) -> list[dict[str, Value]]:
-    """Return rows as values by the name of their column."""
-    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
-
-
-def _count(found: Execution, slots: SlotValues, language: str) -> str:
-    """Return a number, or one for each type and place."""
-    said = said_in(language)
-    if len(found.columns) == 1:
-        number = int(found.rows[0][0] or 0) if found.rows else 0
-        return f"{_there_are(number, slots, language)}."
-    lines = []
-    for values in _records(found):
-        number = int(values["count"] or 0)
-        letter = values.get("type") or values.get("institution_type")
-        types = slots if letter is None else {"institution_type": str(letter)}
-        words, place = things(types, language, number), values.get("place")
-        if place is None:
-            lines.append(f"- {words}: {number}")
-        else:
-            lines.append(f"- {place_name(str(place), language)}: {number} {words}")
-    whole = sum(int(n or 0) for n in found.column("count"))
-    if "place" not in found.columns:
-        return "\n".join([said["by type"].format(whole), *lines])
-    return "\n".join([
-        f"{_there_are(whole, slots, language)}. {said['by place']}",
-        *lines,
-    ])
-
-
-def _there_are(number: int, slots: SlotValues, language: str) -> str:
-    """Return how many there are of what was asked for."""
-    form = said_in(language)["there"]["one" if number == 1 else "many"]
-    return str(form.format(number, _wanted(slots, language, number)))
-
-
-def _wanted(slots: SlotValues, language: str, number: int) -> str:
-    """Return what was asked for: type, place, date or budget."""
-    parts = things(slots, language, number), where(slots, language)
-    return "".join([*parts, _criterion(slots, language)])
-
-
-def _comparison(found: Execution, slots: SlotValues, language: str) -> str:
-    """Return the number of each place, and which has most."""
-    said = said_in(language)
-    numbers = [
-        (place_name(str(row[0]), language), int(row[-1] or 0)) for row in found.rows
-    ]
-    lines = [f"- {name}: {n} {things(slots, language, n)}" for name, n in numbers]
-    most = max((n for _, n in numbers), default=0)
-    first = [name for name, n in numbers if n == most]
-    if len(first) == len(numbers) > 1:
-        return "\n".join([*lines, said["as many"]])
-    end = said["has most" if len(first) == 1 else "have most"]
-    return "\n".join([*lines, end.format(joined(first, language, "and"))])
-
-
-def _older(found: Execution, slots: SlotValues, language: str) -> str:
-    """Return which of some institutions is first, and what each of them has."""
-    said, order = said_in(language), str(slots.get("order", "oldest"))
-    money = order in {"richest", "poorest"}
-    column = "amount" if money else "founded"
-    rows = _records(found)
-    lines = [
-        f"- {row['name']}"
-        + (f" ({_measure(row[column], money, language)})" if row[column] else "")
-        for row in rows
-    ]
-    lacking = [str(row["name"]) for row in rows if row[column] is None]
-    if lacking or not rows:
-        names = lacking or [str(name) for name in _each(slots, "name")]
-        head = said["unknown_of"].format(joined(names, language, "and"))
-    elif len({str(row[column]) for row in rows[:2]}) == 1:
-        head = said["same"]
-    else:
-        head = said["first"][order].format(rows[0]["name"])
-    return "\n".join([head, *lines])
-
-
-def _measure(value: Value, money: bool, language: str) -> str:
-    """Return a founding date, or a budget, in words."""
-    return f"{amount(value or 0, language)} euro" if money else str(value)
-
-
-def _budgets(found: Execution, slots: SlotValues, language: str) -> str:
-    """Return the sum or the mean of budgets, and of how many it is."""
-    values = _records(found)[0] if found.rows else {}
-    number = int(values.get("number") or 0)
-    what = f"{things(slots, language, number)}{where(slots, language)}"
-    if not number:
-        return str(said_in(language)["unmeasured"]["budget"].format(what))
-    kind, whole = str(slots.get("aggregate", "sum")), float(values.get("total") or 0)
-    shown = amount(whole if kind == "sum" else round(whole / number, 2), language)
-    return str(said_in(language)["aggregates"][kind].format(number, what, shown))
-
-
-def _nothing(slots: SlotValues, language: str) -> str:
-    """Return that nothing was found."""
-    there = said_in(language)["there"]
-    for name in ("identifier", "name"):
-        if value := slots.get(name):
-            return str(there["no one"].format(value))
-    return str(there["none"].format(_wanted(slots, language, 2)))
-
-
-def _listing(found: Execution, slots: SlotValues, language: str, asked: Asked) -> str:
-    """Return names, with what was asked beside them, and how many there are."""
-    lines = []
-    for values in _records(found)[:SHOWN]:
-        beside = [asked.apart.get(str(values.get("custodian")), "")]
-        if values.get("place"):
-            beside.append(place_name(str(values["place"]), language))
-        for column in ("founded", "amount"):
-            if (value := values.get(column)) is not None:
-                beside.append(_measure(value, column == "amount", language))
-                break
-        told = ", ".join(dict.fromkeys(text for text in beside if text))
-        lines.append(f"- {values.get('name')}" + (f" ({told})" if told else ""))
-    number = len(found.rows) if asked.total is None else asked.total
-    if number > SHOWN:
-        lines.append(f"- ... {said_in(language)['more'].format(number - SHOWN)}")
-    return "\n".join([_head(found, slots, language, asked), *lines])
-
-
-def _head(found: Execution, slots: SlotValues, language: str, asked: Asked) -> str:
-    """Return the line above names."""
-    said = said_in(language)
-    known = asked.total is not None or not found.cut
-    number = len(found.rows) if asked.total is None else asked.total
-    order, limit = str(slots.get("order", "")), str(slots.get("limit", ""))
-    if asked.counted and known and not limit:
-        return f"{_there_are(number, slots, language)}:"
-    wanted = _wanted(slots, language, number)
-    if order in said["orders"] and limit and (limit == "1" or number == int(limit)):
-        rank = said["ranks"][min(int(str(slots.get("skip", 0))), 9)]
-        many = f"{number} " if number > 1 and limit != "1" else ""
-        the = "The " if language == "en" else ""
-        head = f"{the}{many}{rank}{said['most'][order]} {wanted}:"
-        return head[0].upper() + head[1:]
-    first = (
-        f", {said['orders'][order]}" if order in said["orders"] and number > 1 else ""
+    `total` is None where the rows are all that is known.
+    """
+    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    return wording("answers.jinja").render(
+        template_id=template_id,
+        columns=found.columns,
+        rows=rows,
+        cut=found.cut,
+        slots=slots,
+        language=language,
+        said=said_in(language),
+        asked=asked_columns(question),
+        counted=counted,
+        total=total,
+        apart=apart or {},
+        shown=SHOWN,
+        amount=partial(amount, language=language),
+        each=partial(_each, slots),
+        joined=lambda names, by: joined(names, language, by),
+        things=lambda number, letter=None: things(
+            {"institution_type": letter} if letter else slots, language, number
+        ),
+        where=partial(where, slots, language),
     )
-    return f"{'' if known else said['at least']}{number} {wanted}{first}:"
 
 
-def unmeasured_text(template: Template, slots: SlotValues, language: str) -> str:
+@cache
+def wording(name: str) -> Template:
+    """Return a template of this package's data for texts in words."""
+    made = templates(Path(__file__).with_name("data"), escape=str)
+    made.filters["place_name"] = place_name
+    return made.get_template(name)
+
+
+def unmeasured_text(template: QueryTemplate, slots: SlotValues, language: str) -> str:
     """Return that no date, or no budget, is known of anything that was asked for."""
     key = "budget" if template.intent == "budget" else "date"
     text = said_in(language)["unmeasured"][key]
@@ -356,28 +217,6 @@ def asked_columns(question: str) -> tuple[str, ...]:
             if re.search(rf"\b(?:{words})\b", text)
         )
     )
-
-
-def _details(values: Mapping[str, Value], language: str, asked: Asked) -> str:
-    """Return all that is known of one institution, what was asked for first."""
-    labels = said_in(language)["labels"]
-    first = [c for c in asked_columns(asked.question) if c in labels]
-    lines = [str(values.get("name"))]
-    for column in dict.fromkeys([*first, *labels]):
-        value = values.get(column)
-        if value is None or value == "":
-            if column in first:
-                lines.append(f"- {labels[column]}: {said_in(language)['unrecorded']}")
-            continue
-        shown = str(value)
-        if column == "institution_type":
-            shown = things({"institution_type": shown}, language, 1)
-        elif column == "budget":
-            shown = amount(value, language)
-        elif column == "country":
-            shown = place_name(shown, language)
-        lines.append(f"- {labels[column]}: {shown}")
-    return "\n".join(lines)
 
 
 HISTORY = 3
@@ -448,11 +287,7 @@ def answer_prompt(
 
 
 def model_answer(model: LanguageModel, prompt: str, *, seconds: float) -> str:
-    """Return a model's answer.
-
-    Raises:
-        ModelError: If it does not answer, not in time, or not with an answer.
-    """
+    """Return a model's answer; raise `ModelError` for one that cannot be used."""
     reply = model.reply(prompt, schema=_SCHEMA, seconds=seconds)
     try:
         answer = json.loads(reply.text)["answer"]
@@ -460,6 +295,5 @@ def model_answer(model: LanguageModel, prompt: str, *, seconds: float) -> str:
         msg = f"{model.name} gave no usable answer: {reply.error or reply.text[:80]!r}."
         raise ModelError(msg) from error
     if not isinstance(answer, str) or not answer.strip():
-        msg = f"{model.name} gave an empty answer."
-        raise ModelError(msg)
+        raise ModelError(f"{model.name} gave an empty answer.")
     return whole_characters(answer.strip())

@@ -10,16 +10,20 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.specificity.vocabulary import data_file, language_of
+from knowtrail.retrieval.specificity.vocabulary import (
+    Mention,
+    data_file,
+    language_of,
+    patterns_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from knowtrail.retrieval.specificity.mention import Mention
-
 _DATA = data_file("quantities.yaml")
+_P = patterns_of("quantities")
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """Operator -> what it is where it is negated."""
 
@@ -34,19 +38,17 @@ AMOUNTS = {
 
 
 def _any_of(phrases: Iterable[str]) -> str:
-    """Return a pattern of phrases, between whose words one more may stand."""
     return "|".join(phrase.replace(" ", r"\s+(?:\w+\s+)?") for phrase in phrases)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern that takes any case."""
     return re.compile(pattern, re.IGNORECASE)
 
 
-_NEGATOR = rf"(?:\b(?:{_any_of(_DATA['negators'])})|n['\u2019]t)"
+NEGATOR = rf"(?:\b(?:{_any_of(_DATA['negators'])})|n['\u2019]t)"
 _FILLER = rf"(?:\s+(?:{_any_of(_DATA['fillers'])})(?!\w))*\s*$"
 _OPERATOR = _compiled(
-    rf"(?:(?P<not>{_NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,3}}?)?\b(?:"
+    rf"(?:(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,3}}?)?\b(?:"
     + "|".join(f"(?P<{op}>{_any_of(p)})" for op, p in _DATA["operators"].items())
     + rf")(?:\b{_FILLER}|-$)"
 )
@@ -56,32 +58,9 @@ _SUFFIX = _compiled(
     + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
 )
 _NOT_IN = _compiled(
-    rf"(?P<not>{_NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,4}}?"
+    rf"(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,4}}?"
     rf"(?:in|uit|from|of|van|between|tussen)\b{_FILLER}"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A quantity or code in a text.
-
-    Attributes:
-        value: A year or range of years, an amount in euro, or an identifier.
-        start: Where it begins.
-        end: Where it ends.
-        foreign: Whether an amount is in another currency than euro.
-        relation: Of a year, of `DATES`; of an amount, of `AMOUNTS` or empty.
-        lead: Where a negator begins that excludes it; -1 without one.
-        around: Where the words begin and end that say how it is compared.
-    """
-
-    value: str
-    start: int
-    end: int
-    foreign: bool = False
-    relation: str = "in"
-    lead: int = -1
-    around: tuple[int, int] = (0, 0)
 
 
 _PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
@@ -167,24 +146,7 @@ def _operator(text: str, start: int, end: int) -> _Compared:
     return _Compared(begin=start, end=end)
 
 
-_CENTURY = _compiled(
-    r"\b(\d{1,2})(?:st|nd|rd|th|e|de|ste)[ -](?:century|centuries|eeuw)\b"
-)
-_DATE = _compiled(
-    r"\b(?:\d{1,2}[ ./-](?:\d{1,2}|[a-z]{3,9})[ ./-])?"
-    r"(?P<year>1[0-9]{3}|20[0-9]{2}|[5-9]\d{2})"
-    r"(?P<decade>(?:s|'s|er jaren)\b)?(?:-\d{2}-\d{2})?(?![\d.,]*\d)"
-)
-_DECADE = _compiled(
-    r"\bjaren\s+['\u2019]?([1-9]0)(?:'?s)?(?!\d)|(?:\bthe\s+)?['\u2019]?\b([1-9]0)'?s\b"
-)
-_RANGE = _compiled(r"\b(?:between|from|tussen|van)(?:\s+(?:the|de|het))?\s*$")
-_TO = _compiled(r"\s*(?:to|tot en met|tot|until|t/m|-|\u2013)(?:\s+(?:the|de))?\s*")
-_AND = _compiled(r"\s*(?:and|en)(?:\s+(?:the|de))?\s*")
-_OR = _compiled(r"\b(?:or|of)\b")
-
-
-def years(text: str) -> list[Found]:
+def years(text: str) -> list[Mention]:
     """Return the years in a text, with `before` and the like as relation.
 
     A century or decade is its first and last year, such as `1801/1900`, and so is
@@ -192,7 +154,7 @@ def years(text: str) -> list[Found]:
     """
     view = Digits(text)
     spans = list(_spans(view.text))
-    found: list[Found] = []
+    found: list[Mention] = []
     skip = False
     for n, (start, end, first, last) in enumerate(spans):
         if skip:
@@ -200,12 +162,12 @@ def years(text: str) -> list[Found]:
             continue
         following = spans[n + 1] if n + 1 < len(spans) else None
         value = str(first) if first == last else f"{first}/{last}"
-        opening = _RANGE.search(view.text[:start])
+        opening = _P["range"].search(view.text[:start])
         between = view.text[end : following[0]] if following else ""
         if (
             opening
             and following
-            and (_TO.fullmatch(between) or _AND.fullmatch(between))
+            and (_P["to"].fullmatch(between) or _P["and"].fullmatch(between))
         ):
             value, end, skip = f"{first}/{following[3]}", following[1], True
         compared = _operator(view.text, start, end)
@@ -215,29 +177,32 @@ def years(text: str) -> list[Found]:
         excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
         if excluded:  # `not from the 1950s`
             compared = _Compared(begin=excluded.start(), end=end, excluded=True)
-        found.append(
-            Found(
-                value=value,
-                start=view.place(start),
-                end=view.place(end),
-                relation=DATES[compared.operator or "eq"],
-                lead=view.place(compared.begin) if compared.excluded else -1,
-                around=(view.place(compared.begin), view.place(compared.end)),
-            )
-        )
+        relation = DATES[compared.operator or "eq"]
+        given = {"kind": "date", "value": value, "relation": relation}
+        found.append(_quantity(text, view, (start, end), compared, **given))
     return _narrowed(found, text)
 
 
+def _quantity(
+    text: str, view: Digits, span: tuple[int, int], compared: _Compared, **given: Any
+) -> Mention:
+    """Return the mention of a quantity that stands somewhere in a view of a text."""
+    start, end = map(view.place, span)
+    around = view.place(compared.begin), view.place(compared.end)
+    lead = around[0] if compared.excluded else -1
+    given |= {"text": text[start:end], "around": around, "lead": lead}
+    return Mention(start=start, end=end, **given)
+
+
 def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
-    """Return place, first and last year of each date, in order and apart."""
     found: list[tuple[int, int, int, int]] = []
-    for match in _CENTURY.finditer(text):
+    for match in _P["century"].finditer(text):
         last = 100 * int(match[1])
         found += [(*match.span(), last - 99, last)] if 500 <= last <= 2100 else []
-    for match in _DECADE.finditer(text):
+    for match in _P["decade"].finditer(text):
         first = 1900 + int(match[1] or match[2])
         found.append((*match.span(), first, first + 9))
-    for match in _DATE.finditer(text):
+    for match in _P["date"].finditer(text):
         if not _is_number_of(text, *match.span()):
             first = int(match["year"])
             last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -245,12 +210,10 @@ def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
     return sorted(found)
 
 
-def _narrowed(found: list[Found], text: str) -> list[Found]:
-    """Return years in which `after 1850 and before 1900` is 1851/1899, both times.
-
-    Two ends that leave nothing between them, or that stand beside an `or`, stay.
-    """
-    if len(found) != 2 or _OR.search(text[found[0].end : found[1].start]):
+def _narrowed(found: list[Mention], text: str) -> list[Mention]:
+    """Return years in which `after 1850 and before 1900` is 1851/1899, both times."""
+    # Two ends that leave nothing between them, or that stand beside an `or`, stay.
+    if len(found) != 2 or _P["or"].search(text[found[0].end : found[1].start]):
         return found
     low, high = 0, 0
     for one in found:
@@ -275,13 +238,11 @@ _AMOUNT = _compiled(
     r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
     r"|pond)\b)?"
 )
-_SHARED = _compiled(r"\s*(?:and|en|to|tot|or|of|-|\u2013)\s*")
 _BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
 _MONEY = _compiled(_DATA["money"])
-_FOREIGN = _compiled(r"\$|\u00a3|usd|gbp|dollar|pound|pond")
 
 
-def amounts(text: str) -> list[Found]:
+def amounts(text: str) -> list[Mention]:
     """Return the amounts of money in a text, as decimal numbers.
 
     A number is one where a currency or a scale such as `million` stands beside it, or
@@ -295,9 +256,9 @@ def amounts(text: str) -> list[Found]:
         currency, scale = match["before"] or match["after"], match["scale"]
         if following and not (scale or currency):
             between = view.text[match.end() : following.start()]
-            if _SHARED.fullmatch(between):  # `1 and 2 million`
+            if _P["shared"].fullmatch(between):  # `1 and 2 million`
                 scale, currency = following["scale"], following["after"]
-        number = _number(match["digits"], match["word"])
+        number = read_number(match["digits"], match["word"])
         if number is not None and number >= 1000:  # `500,000 and 2 million`
             scale = match["scale"]
         if number is None or (match["word"] and not scale):
@@ -311,37 +272,36 @@ def amounts(text: str) -> list[Found]:
         end = match.end() - len(piece) + len(piece.rstrip())
         compared = _operator(view.text, start, end)
         shown = format(whole.quantize(Decimal("0.01")), "f").rstrip("0").rstrip(".")
-        found.append(
-            Found(
-                value=shown,
-                start=view.place(start),
-                end=view.place(end),
-                foreign=bool(currency and _FOREIGN.search(currency)),
-                relation=AMOUNTS.get(compared.operator, ""),
-                lead=view.place(compared.begin) if compared.excluded else -1,
-                around=(view.place(compared.begin), view.place(compared.end)),
-            )
-        )
+        foreign = bool(currency and _P["foreign"].search(currency))
+        relation = AMOUNTS.get(compared.operator, "")
+        given = {"kind": "budget", "value": shown, "relation": relation}
+        span = start, end
+        found.append(_quantity(text, view, span, compared, foreign=foreign, **given))
     return found
 
 
-def ranged(text: str, found: Sequence[Found]) -> list[Found]:
+def ranged(text: str, found: Sequence[Mention]) -> list[Mention]:
     """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`."""
-    joined: list[Found] = []
+    joined: list[Mention] = []
     for one in found:
         last = joined[-1] if joined else None
-        opening = None if last is None else _RANGE.search(text[: last.start])
+        opening = None if last is None else _P["range"].search(text[: last.start])
         between = "" if last is None else text[last.end : one.start]
         if (
             last is not None
             and "/" not in last.value
             and Decimal(last.value) <= Decimal(one.value)
-            and (_TO.fullmatch(between) or (opening and _AND.fullmatch(between)))
+            and (
+                _P["to"].fullmatch(between)
+                or (opening and _P["and"].fullmatch(between))
+            )
         ):
+            start = opening.start() if opening else last.start
             joined[-1] = replace(
                 one,
                 value=f"{last.value}/{one.value}",
-                start=opening.start() if opening else last.start,
+                text=text[start : one.end],
+                start=start,
                 foreign=one.foreign or last.foreign,
                 relation="between",
                 lead=last.lead,
@@ -358,13 +318,13 @@ def in_euro(text: str) -> str:
     A number that can be a year stays one, and a small one may be no amount at all.
     """
     match = _BARE.search(text)
-    number = _number(match[1], None) if match else None
+    number = read_number(match[1], None) if match else None
     if match is None or number is None or number < 1000 or amounts(text) or years(text):
         return text
     return f"{text[: match.end()]} euro{text[match.end() :]}"
 
 
-def _number(digits: str | None, word: str | None) -> Decimal | None:
+def read_number(digits: str | None, word: str | None) -> Decimal | None:
     """Return a number as people write it: groups of three, or a decimal sign."""
     if word is not None:
         return Decimal(_DATA["halves"][word.casefold()])
@@ -384,7 +344,7 @@ _IDENTIFIER = re.compile(
 )
 
 
-def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
+def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]:
     """Return what looks like an ISIL or a GHCID.
 
     Those that are known, in lower case, are taken in any case; others only where they
@@ -398,7 +358,10 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Found]:
             any(c.isdigit() or c.isupper() for c in rest) or "-" in rest
         )
         if word.casefold() in known or (looks and len(word) >= 4):
-            found.append(Found(value=word, start=match.start(), end=match.end()))
+            start, end = match.span()
+            found.append(
+                Mention(kind="identifier", value=word, text=word, start=start, end=end)
+            )
     return found
 
 
@@ -426,19 +389,14 @@ _RANK = _compiled(
     rf"|op (?P<after>\d+|een|\u00e9\u00e9n) na)[ -](?:de |het )?(?:{_FIRST})"
 )
 _OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
-_SINGLE = _compiled(r"\b(?:is|was|what's|welk|heeft|has)\b")
-_MANY = _compiled(r"\b(?:are|were|zijn|welke|geef|list|toon|show|waren)\b")
-_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """In which order institutions are asked for, and which of them.
 
-    Attributes:
-        by: `oldest`, `newest`, `richest` or `poorest`.
-        limit: How many; None for all.
-        skip: How many come before them: one for the second.
+    By `oldest`, `newest`, `richest` or `poorest`; so many, None for all, after skipping
+    others: one for the second.
     """
 
     by: str
@@ -493,8 +451,10 @@ def asked_limit(question: str) -> str | None:
     if found := _LIMIT.search(text):
         number = int(found["before"] or found["after"] or found["top"] or found["with"])
         return str(number) if number else None
-    one = _ONE.search(text) and not (_ONE_OF_THEM.search(text) and _MANY.search(text))
-    single = _SINGLE.search(text) and not _MANY.search(text)
+    one = _ONE.search(text) and not (
+        _ONE_OF_THEM.search(text) and _P["many"].search(text)
+    )
+    single = _P["single"].search(text) and not _P["many"].search(text)
     return "1" if one or (single and _compiled(_FIRST).search(text)) else None
 
 
@@ -504,7 +464,10 @@ def _singulars() -> str:
     given = data_file("types.yaml")
     lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
     words = {
-        w.casefold() for found in lists for w in found[::2] if not _PLURAL.search(w)
+        w.casefold()
+        for found in lists
+        for w in found[::2]
+        if not _P["plural"].search(w)
     }
     words |= {"institution", "instelling", "organisation", "organisatie", "one"}
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
@@ -515,24 +478,15 @@ _ONE = _compiled(
     rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_singulars()})\b|(?:{_FIRST})\s+{_OF_THEM}\b"
     rf"|\b(?:which|what|welke?)\s+(?:{_singulars()})\b.*(?:{_FIRST})"
 )
-_TOP = _compiled(r"\btop[ -]?$")
-_ENDS_SO = _compiled(rf"(?:{_FIRST})\s+$")
-_BEGINS_SO = _compiled(rf"\s+(?:{_FIRST})")
-_GOES_ON = re.compile(r"\s+[^\W\d_]{3,}")
-_COUNTING = _compiled(
-    r"(?:^|\b(?:the|de|het|me|us|my|mij|ons|are|were|zijn|waren|list|show|give|find|name"
-    r"|geef|toon|noem|zoek|which|what|welke|wat))\W*$"
-)
 
 
 def _is_number_of(text: str, start: int, end: int) -> bool:
     """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
-    before, after = text[:start], text[end:]
-    if _TOP.search(before):
-        return True
-    if _ENDS_SO.search(before) and end - start < len("1000"):
-        return bool(_GOES_ON.match(after))
-    return bool(_BEGINS_SO.match(after) and _COUNTING.search(before))
+    for found in _LIMIT.finditer(text):
+        behind = found["after"] and re.match(r"\s+[^\W\d_]{3,}", text[end:])
+        if found.start() <= start and end <= found.end() and not found["with"]:
+            return bool(found["top"] or behind or _P["counting"].search(text[:start]))
+    return False
 
 
 _SPENDING = _compiled(_DATA["spending"])

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.accounting import loose_words
-from knowtrail.retrieval.specificity.cues import residue
+from knowtrail.retrieval.specificity.cues import loose_words, residue
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
     named_kind,
     question_words,
     without_excluded,
 )
+from knowtrail.retrieval.specificity.nearby import asked_distance
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
     joined,
-    said_in,
     things,
+    wording,
 )
 from knowtrail.retrieval.specificity.quantities import (
     Digits,
@@ -32,59 +33,47 @@ from knowtrail.retrieval.specificity.quantities import (
     in_euro,
     order_spans,
 )
-from knowtrail.retrieval.specificity.vocabulary import data_file, tokens_of, word_list
+from knowtrail.retrieval.specificity.vocabulary import (
+    data_file,
+    patterns_of,
+    said_in,
+    tokens_of,
+    word_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.retrieval.specificity.conversation import Conversation, PastTurn
-    from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
+    from knowtrail.retrieval.specificity.mention import MentionFinder
+    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 _DATA = data_file("follow_ups.yaml")
-_P = {n: re.compile(p, re.IGNORECASE) for n, p in _DATA["patterns"].items()}
-"""How follow-ups are worded."""
-
+_P = patterns_of("resolver")
 _SHORT = re.compile(rf"(?<![\w'-])(?:{'|'.join(_DATA['short'])})(?![\w'-])")
-_CONTRACTED = re.compile(r"\b(what|where|who|how|when)['\u2019]?s\b", re.IGNORECASE)
-_SIGNS = (
-    (re.compile(r"\s*(?:>=|=>|\u2265)\s*"), " at least "),
-    (re.compile(r"\s*(?:<=|=<|\u2264)\s*"), " at most "),
-    (re.compile(r"\s+>\s*(?=[\d\u20ac])"), " more than "),
-    (re.compile(r"\s+<\s*(?=[\d\u20ac])"), " less than "),
-    (re.compile(r"\bhoe veel\b", re.IGNORECASE), "hoeveel"),
-)
 
 
 def _plain_wording(question: str) -> str:
-    """Return a question without what does not belong to what it asks.
-
-    Greetings, thanks and `could you tell me` go; the spelling of short messages and
-    signs such as `>` become words. A question that is nothing else stays as it is.
-    """
+    """Return a question without what does not belong to what it asks."""
+    # Greetings, thanks and `could you tell me` go; the spelling of short messages and
+    # signs such as `>` become words. A question that is nothing else stays as it is.
     text = question.strip()
     for edge, stands in (("greeting", ""), ("tail", r"\g<end>")):
         while (rest := _P[edge].sub(stands, text, count=1)) != text and _words(rest):
             text = rest
     rest = _P["carrier"].sub("", text, count=1)
     text = rest if _words(rest) >= 2 else text
-    text = _CONTRACTED.sub(r"\1 is", text)
+    text = _P["contracted"].sub(r"\1 is", text)
     text = _SHORT.sub(lambda found: _DATA["short"][found.group()], text)
-    for sign, words in _SIGNS:
-        text = sign.sub(words, text)
+    for sign, words in _DATA["signs"]:
+        text = re.sub(sign, words, text)
     return text
 
 
 def _words(text: str) -> int:
-    """Return how many words a text has."""
     return len(re.findall(r"\w+", text))
 
 
-_COUNT = re.compile(
-    r"how many|how much|hoe ?veel|\bcount(?:s|ed|ing)?\b|number of|\baantal\b",
-    re.IGNORECASE,
-)
-_COMPARE = re.compile(r"\b(?:compar\w*|vergel\w*|versus|vs)\b", re.IGNORECASE)
-_SEVERAL = re.compile(r"\b(?:are|were|ones|zijn|waren)\b", re.IGNORECASE)
 _INTENTS = {
     "compare_locations": "compare",
     "find_institution_by_name": "name",
@@ -95,22 +84,12 @@ _INTENTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """What a question says.
+    """What a question says, places with their kinds, dates and budgets as written.
 
-    Attributes:
-        intent: `compare` of places, `name` of one institution, or `list`.
-        letters: Institution types.
-        generic: Whether it speaks of institutions of any type.
-        places: Kind and name of each place.
-        date: Relation and years as written; `between` and `first/last` for a range.
-        budget: Comparison and amount as written, or `between` and both ends.
-        order: In which order, how many, and which.
-        aggregate: Whether budgets are added up, or their mean is taken.
-        names: Institutions or identifiers.
-        coded: Whether the names are identifiers.
-        counted: Whether it asks for a number.
-        listed: Whether it asks which, and not how many.
-        excluded: Whether it is a place, and the text of what is left out.
+    The intent is `compare` of places, `name` of one institution, or `list`. `coded` is
+    whether the names are identifiers, `listed` whether it asks which, and not how many,
+    `excluded` whether it is a place, and the text of what is left out, `near` how it is
+    said that institutions are near the place, empty for in it.
     """
 
     intent: str = "list"
@@ -126,6 +105,7 @@ class Frame:
     counted: bool = False
     listed: bool = False
     excluded: tuple[tuple[bool, str], ...] = ()
+    near: str = ""
 
 
 def _frame_of(
@@ -134,12 +114,11 @@ def _frame_of(
     excluded: Sequence[Mention] = (),
     template_id: str = "",
 ) -> Frame:
-    """Return what a question says."""
     dates = [m for m in mentions if m.kind == "date"]
     budgets = [m for m in mentions if m.kind == "budget"]
     names = [m for m in mentions if m.kind in {"name", "identifier"}]
-    counted = bool(_COUNT.search(question))
-    compares = "compare" if _COMPARE.search(question) else "list"
+    counted = bool(_P["count"].search(question))
+    compares = "compare" if _P["compare"].search(question) else "list"
     letters = (m.value for m in mentions if m.kind == "institution_type")
     return Frame(
         intent=_INTENTS.get(template_id, "name" if names else compares),
@@ -155,18 +134,17 @@ def _frame_of(
         counted=counted,
         listed=bool(_P["asks"].search(question)) and not counted,
         excluded=tuple((m.kind in PLACES, m.text) for m in excluded),
+        near=near[2] if (near := asked_distance(question, mentions)) else "",
     )
 
 
 def _measured(mention: Mention, *, plain: str) -> tuple[str, str]:
-    """Return how a date or budget is compared, and what with."""
     if "/" in mention.value and mention.relation in {plain, "between", ""}:
         return "between", mention.value
     return mention.relation, mention.text
 
 
 def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
-    """Return what a follow-up says together with the question before it."""
     typed = bool(now.letters) or now.generic
     places = now.places or before.places
     intent = "compare" if "compare" in {now.intent, before.intent} else "list"
@@ -202,72 +180,24 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
         coded=now.coded if now.names else before.coded,
         counted=now.counted or (before.counted and not (now.listed or order)),
         excluded=tuple(dict.fromkeys((*before.excluded, *now.excluded))),
+        near=now.near if now.places else before.near,
     )
 
 
 def sentence(frame: Frame, language: str) -> str | None:
     """Return a question that says what a frame does; None where it says too little."""
-    dutch, words = language == "nl", said_in(language)["follow_ups"]
-    if frame.intent == "name" and frame.names:
-        name = joined(frame.names, language)
-        return str(words["coded" if frame.coded else "about"].format(name))
-    places = [
-        f"{words['province']} {name}" if kind == "region" else name
-        for kind, name in frame.places
-    ]
-    types = {"institution_type": frame.letters}
-    what = things(types, language)
-    if frame.intent == "compare" and len(places) > 1:
-        return str(words["compare"].format(what, words["and"].join(places)))
-    where = f" in {joined(places, language)}" if places else ""
-    spent = _compared(frame.budget, language, money=True) if frame.budget else ""
-    budget = f" {words['with']} {spent}" if spent else ""
-    founded = f" {_compared(frame.date, language)}" if frame.date else ""
-    end = _without(frame, language)
-    rest = f"{where}{budget}{words['founded'] if founded else ''}{founded}{end}?"
-    if frame.aggregate:
-        return f"{words[frame.aggregate]} {what}{rest}"
-    if frame.order:
-        one = things(types, language, 1)
-        return _ordered(frame.order, one, what, language) + rest
-    which = words["which"][frame.counted]
-    if founded:
-        return f"{which} {what}{where}{budget} {words['were']}{founded}{end}?"
-    if frame.budget:
-        return f"{which} {what}{where} {words['have']} {spent}{end}?"
-    if not where and not frame.counted:
-        return None
-    there = where if where or dutch else " there"
-    return f"{which} {what} {words['are']}{there}{end}?"
-
-
-def _ordered(order: Order, one: str, many: str, language: str) -> str:
-    """Return a question for the oldest, the second or some of them."""
-    words = said_in(language)["follow_ups"]
-    word = words["orders"][order.by]
-    if order.limit == 1:
-        nth = f"{words['ranks'][min(order.skip, 9)]} " if order.skip else ""
-        return f"{words['one']} {nth}{word} {one}"
-    number = f"{order.limit} " if order.limit else ""
-    return f"{words['many']} {number}{word} {many}"
-
-
-def _compared(measure: tuple[str, str], language: str, *, money: bool = False) -> str:
-    """Return the words for a date or a budget."""
-    relation, text = measure
-    words = said_in(language)["follow_ups"]
-    if relation != "between":
-        return f"{words['relations'][relation]} {text}"
-    between = words["between"].format(*text.split("/"))
-    return f"{between} euro" if money else str(between)
-
-
-def _without(frame: Frame, language: str) -> str:
-    """Return the words for what a frame leaves out."""
-    word = said_in(language)["follow_ups"]["except"]
-    return "".join(
-        f", {word} {'in ' if place else ''}{text}" for place, text in frame.excluded
+    words, types = said_in(language)["follow_ups"], {"institution_type": frame.letters}
+    made = wording("follow_up.jinja").render(
+        frame=frame,
+        words=words,
+        places=[
+            f"{words['province']} {name}" if kind == "region" else name
+            for kind, name in frame.places
+        ],
+        joined=partial(joined, language=language),
+        things=partial(things, types, language),
     )
+    return made or None
 
 
 _CONNECTING = word_list("connecting")
@@ -279,15 +209,12 @@ _QUANTITY = frozenset({"many", "hoeveel", "number", "aantal", "count", "tel"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """A question that stands alone, or what is missing.
+    """A question that stands alone, or what is missing; as it was if it builds on none.
 
-    Attributes:
-        question: The question; as it was where it builds on nothing.
-        follow_up: Whether it builds on what was said before.
-        antecedent: The question that it builds on; None where there is none.
-        candidates: Institutions that it may mean, where it is not clear which.
-        strange: Words that say what it is about, and that mean nothing here.
-        left_out: Words of a follow-up that the whole question does not say.
+    The antecedent is the question that it builds on. Candidates are institutions that
+    it may mean, where it is not clear which; strange words say what it is about, and
+    mean nothing here; left out are words of a follow-up that the whole question does
+    not say.
     """
 
     question: str
@@ -363,11 +290,14 @@ class ConversationContextResolver:
             now = replace(now, places=tuple((kind, name) for _, name in before.places))
         if now.names and not before.names and len(last.names) == 1:
             before = replace(before, names=last.names)
-        several = bool(_SEVERAL.search(question))
+        several = bool(_P["several"].search(question))
         made = sentence(_merged(before, now, several=several), language)
         if made is None:
             return Resolution(question=question, follow_up=True)
-        left = () if now.places and not kept else loose_words(rest, kept)
+        near = asked_distance(rest, kept)
+        plain = near[0] if near else rest
+        found = self._finder.find(plain) if near else kept
+        left = () if now.places and not kept else loose_words(plain, found)
         return Resolution(
             question=made, follow_up=True, antecedent=last.resolved, left_out=left
         )
@@ -402,16 +332,14 @@ def _builds_on_another(
         return not (typed and every)
     said = typed or placed or measured
     facts = asked_columns(question) and not residue(question, mentions)
-    quantified = _COUNT.search(question) or facts
+    quantified = _P["count"].search(question) or facts
     short = len(tokens_of(question)) <= 7
     return bool(short and (quantified or order_spans(question)) and not said)
 
 
 def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
-    """Return a question without a sentence before it that only says where.
-
-    `I am in Ghent. Which museums are there?` becomes `Which museums are in Ghent?`.
-    """
+    """Return a question without a sentence before it that only says where."""
+    # `I am in Ghent. Which museums are there?` becomes `Which museums are in Ghent?`.
     lead = _P["lead"].match(question)
     if lead is None:
         return question
@@ -443,23 +371,12 @@ def _capitalised(question: str, strange: Sequence[str]) -> str | None:
     return part if len(part.split()) <= len(tokens) + 2 else None
 
 
-_NTH = re.compile(
-    r"\b(?:the|de|het|nummer|number)\s+(?:(?P<first>first|eerste)|(?P<last>last|laatste)"
-    r"|(?P<nth>\d{1,2})(?:st|nd|rd|th|e|de|ste)?)"
-    r"(?:\s+(?:one|of (?:them|those|these)|daarvan|ervan|van (?:die|deze)))?"
-    r"(?=\W*$|\s+(?:founded|opgericht|gesticht|gevestigd|located))",
-    re.IGNORECASE,
-)
-
-
 def _of_one(
     question: str, mentions: Sequence[Mention], last: PastTurn | None, language: str
 ) -> Resolution | None:
-    """Return a question with the institution that it means; None if it means none.
-
-    `It` is the only one of the answer before, `the first one` the first of it; and a
-    question for a fact of nothing is one of it too.
-    """
+    """Return a question with the institution that it means; None if it means none."""
+    # `It` is the only one of the answer before, `the first one` the first of it; and a
+    # question for a fact of nothing is one of it too.
     kinds = {m.kind for m in mentions}
     found = _P["it"].search(question)
     more = len(mentions) == 1 and asked_order(question, (*mentions, *mentions))
@@ -467,14 +384,19 @@ def _of_one(
     if found and (other or (kinds & _TYPES and kinds & PLACES)):
         found = None
     names = last.names if last else ()
-    nth = None if found or mentions else _NTH.search(Digits(question).text)
+    nth = None if found or mentions else _P["nth"].search(Digits(question).text)
     if nth and names:
         question = Digits(question).text
         place = int(nth["nth"]) - 1 if nth["nth"] else (-1 if nth["last"] else 0)
         names, found = tuple(names[place:][:1]), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
-        if loose or asked_order(question) or len(names) != 1 or _COUNT.search(question):
+        if (
+            loose
+            or asked_order(question)
+            or len(names) != 1
+            or _P["count"].search(question)
+        ):
             return None
         end = f"{' van ' if language == 'nl' else ' of '}{names[0]}"
         made = question.rstrip(" ?!.") + end

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry
-    from knowtrail.retrieval.specificity.mention import Mention, MentionFinder
+    from knowtrail.retrieval.specificity.mention import MentionFinder
     from knowtrail.retrieval.specificity.query_templates import Slot, Template
+    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
@@ -25,7 +26,7 @@ LIKE = 75.0
 """How like an unknown place a name must be to be asked about, of 100."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """Something about a slot value that the user should know.
 
@@ -37,8 +38,6 @@ class Doubt:
             candidates that lie in it), `unrecorded` (no institution is said to be in
             it), `spelt` (written in the ways of the candidates), `regionless` (so many
             of the country have no region) or `currency`.
-        slot: Which slot.
-        text: As it was written.
         candidates: What it can be, the most likely first.
     """
 
@@ -50,12 +49,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slots:
-    """What a question says for a template.
-
-    Attributes:
-        values: By slot name; a tuple where a slot has several. Defaults are left out.
-        doubts: What is not certain.
-    """
+    """Slot values of a question by name, without defaults, and what is not certain."""
 
     values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
@@ -115,36 +109,27 @@ class SlotExtractor:
             doubts = [_typo(m, slot.name, m.value) for m in of_kind if m.score < 100]
             if each:  # places are compared by one type
                 doubts += [
-                    Doubt(
-                        kind="only", slot=slot.name, text=m.text, candidates=letters[:1]
-                    )
+                    Doubt("only", slot.name, m.text, letters[:1])
                     for m in of_kind
                     if m.value != letters[0]
                 ]
                 letters = letters[:1]
             return (letters[0] if len(letters) == 1 else letters or None), doubts
         if slot.type == "budget" and of_kind and of_kind[0].foreign:
-            doubt = Doubt(kind="currency", slot=slot.name, text=of_kind[0].text)
+            doubt = Doubt("currency", slot.name, of_kind[0].text)
             return None, [doubt]
         if not of_kind:
             return None, []
         others = (m for m in of_kind[1:] if not _same(m, of_kind[0]))
-        doubts = [
-            Doubt(
-                kind="only", slot=slot.name, text=m.text, candidates=(of_kind[0].text,)
-            )
-            for m in others
-        ]
+        doubts = [Doubt("only", slot.name, m.text, (of_kind[0].text,)) for m in others]
         return of_kind[0].value, doubts
 
     def _places(
         self, template: Template, mentions: Sequence[Mention]
     ) -> tuple[SlotValues, list[Doubt]]:
-        """Return the places that a question names, for the slots there are.
-
-        Several places of one kind are all taken. Of several kinds, the smallest is
-        taken, unless the template asks for each; what is left out is told.
-        """
+        """Return the places that a question names, for the slots there are."""
+        # Several places of one kind are all taken. Of several kinds, the smallest is
+        # taken, unless the template asks for each; what is left out is told.
         wanted = [n for n, s in template.slots.items() if s.type in PLACES]
         values: dict[str, list[str]] = {}
         doubts: list[Doubt] = []
@@ -180,7 +165,6 @@ class SlotExtractor:
         return taken, doubts + _left_out(left, taken)
 
     def _doubts(self, mention: Mention, kind: str, value: str | None) -> list[Doubt]:
-        """Return what is doubtful about a place."""
         same = [o for o in mention.options if o.kind == kind]
         if not mention.value and not mention.options:
             near, _ = self._finder.nearest(mention.text, PLACES, cutoff=LIKE)
@@ -196,35 +180,25 @@ class SlotExtractor:
         if others:
             doubts.append(_doubt("also", kind, mention, others))
         if spelt := self._finder.gazetteer.spellings.get(kind, {}).get(value):
-            doubts.append(Doubt(kind="spelt", slot=kind, text=value, candidates=spelt))
+            doubts.append(Doubt("spelt", kind, value, spelt))
         if kind == "region":
             doubts += self._recorded(value)
         about = next((o.about for o in same if o.value == value), "")
         if "; " in about and mention.within is None:
             where = tuple(f"{value} ({place})" for place in about.split("; "))
-            doubts.append(
-                Doubt(kind="several", slot=kind, text=value, candidates=where)
-            )
+            doubts.append(Doubt("several", kind, value, where))
         return doubts
 
     def _recorded(self, region: str) -> list[Doubt]:
-        """Return what is doubtful about how the graph records a region."""
         gazetteer = self._finder.gazetteer
         parts = gazetteer.parts.get(region, ())
         if parts and region not in parts:
-            return [Doubt(kind="parts", slot="region", text=region, candidates=parts)]
+            return [Doubt("parts", "region", region, parts)]
         country = region[:2]
         others = gazetteer.uncoded.get(country, ())
         if region[2:3] == "-" and region not in gazetteer.regions.values():
             if others and not parts:
-                return [
-                    Doubt(
-                        kind="unrecorded",
-                        slot="region",
-                        text=region,
-                        candidates=others[:SHOWN],
-                    )
-                ]
+                return [Doubt("unrecorded", "region", region, others[:SHOWN])]
             return []
         entries = gazetteer.entries.get(normal(region), ())
         about = next((e.about for e in entries if e.value == region), "")
@@ -232,14 +206,11 @@ class SlotExtractor:
         if not lacking or region[2:3] == "-":
             return []
         number = str(lacking)
-        return [
-            Doubt(kind="regionless", slot="region", text=number, candidates=(about,))
-        ]
+        return [Doubt("regionless", "region", number, (about,))]
 
     def _name(
         self, question: str, of_kind: Sequence[Mention]
     ) -> tuple[str | None, list[Doubt]]:
-        """Return the name of an institution."""
         if of_kind:
             mention = max(of_kind, key=lambda m: len(m.text))
             if mention.value:
@@ -254,18 +225,13 @@ class SlotExtractor:
         near = self._near_names(text)
         shown = tuple(_shown(entry) for entry in near)
         if not near:
-            return text, [Doubt(kind="unknown", slot="name", text=text)]
+            return text, [Doubt("unknown", "name", text)]
         if len({entry.value for entry in near}) == 1:
-            doubt = Doubt(
-                kind="typo", slot="name", text=text, candidates=(near[0].value,)
-            )
+            doubt = Doubt("typo", "name", text, (near[0].value,))
             return near[0].value, [doubt]
-        return None, [
-            Doubt(kind="ambiguous", slot="name", text=text, candidates=shown[:10])
-        ]
+        return None, [Doubt("ambiguous", "name", text, shown[:10])]
 
     def _names(self, of_kind: Sequence[Mention]) -> tuple[tuple[str, ...], list[Doubt]]:
-        """Return the names of institutions that are compared."""
         values, doubts = [], []
         for mention in of_kind:
             value, new = self._name(mention.text, [mention])
@@ -297,7 +263,6 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
 
 
 def _same(one: Mention, other: Mention) -> bool:
-    """Return whether two mentions say the same."""
     return (one.value, one.relation) == (other.value, other.relation)
 
 
@@ -307,24 +272,18 @@ def _left_out(left: Sequence[tuple[str, str]], taken: SlotValues) -> list[Doubt]
         return []
     values = next(iter(taken.values()))
     shown = (values,) if isinstance(values, str) else values
-    return [
-        Doubt(kind="only", slot=kind, text=value, candidates=shown)
-        for kind, value in dict.fromkeys(left)
-    ]
+    return [Doubt("only", kind, value, shown) for kind, value in dict.fromkeys(left)]
 
 
 def _typo(mention: Mention, slot: str, value: str) -> Doubt:
-    """Return that a word was read as another one."""
-    return Doubt(kind="typo", slot=slot, text=mention.text, candidates=(value,))
+    return Doubt("typo", slot, mention.text, (value,))
 
 
 def _doubt(kind: str, slot: str, mention: Mention, options: Sequence[Entry]) -> Doubt:
-    """Return a doubt with its candidates."""
     shown = tuple(dict.fromkeys(_shown(option) for option in options))
     return Doubt(kind=kind, slot=slot, text=mention.text, candidates=shown[:10])
 
 
 def _shown(entry: Entry) -> str:
-    """Return an entry with its kind and place."""
     kind = "" if entry.kind == "name" else f"{entry.kind} "
     return f"{kind}{entry.value}" + (f" ({entry.about})" if entry.about else "")

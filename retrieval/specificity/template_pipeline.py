@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from knowtrail.graph.errors import InputError, ModelError, QueryTimeoutError
-from knowtrail.retrieval.specificity.accounting import left_out
+from knowtrail.graph.errors import (
+    InputError,
+    KnowtrailError,
+    ModelError,
+    QueryTimeoutError,
+)
+from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
     ClassFilter,
@@ -21,10 +26,13 @@ from knowtrail.retrieval.specificity.conversation import (
     Conversation,
     PastTurn,
     context_boosts,
+    read_conversation,
+    store_turn,
 )
-from knowtrail.retrieval.specificity.cues import FykeFilter, counts
+from knowtrail.retrieval.specificity.cues import FykeFilter, counts, left_out
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
+    MOST_ROWS,
     SECONDS,
     execute,
     first_of,
@@ -32,17 +40,16 @@ from knowtrail.retrieval.specificity.execution import (
     summed,
 )
 from knowtrail.retrieval.specificity.institutions import (
-    Limits,
-    limited,
     narrowed,
     paired,
     told_apart,
     total_of,
 )
 from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
+from knowtrail.retrieval.specificity.nearby import NEAR, asked_distance
 from knowtrail.retrieval.specificity.phrases import (
+    PASSAGES,
     SHOWN,
-    Asked,
     answer_prompt,
     asking_for,
     build_context,
@@ -50,9 +57,12 @@ from knowtrail.retrieval.specificity.phrases import (
     fixed_text,
     joined,
     model_answer,
+    passages,
     plain_answer,
+    things,
     unmeasured_text,
 )
+from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
     LANGUAGES,
     NONE,
@@ -85,14 +95,19 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
-    from knowtrail.retrieval.specificity.mention import Mention
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.query_templates import Instantiated, Template
+    from knowtrail.retrieval.specificity.nearby import Nearby, Vicinity
+    from knowtrail.retrieval.specificity.query_templates import (
+        Instantiated,
+        SlotValues,
+        Template,
+    )
     from knowtrail.retrieval.specificity.resolver import Resolution
+    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 Status: TypeAlias = Literal[
     "answered", "irrelevant", "none", "lost", "missing", "failed"
@@ -105,41 +120,14 @@ nothing; `missing`: a slot has no value; `failed`: the query was ended."""
 class PipelineResult:
     """Every result on the way from a question to its answer.
 
-    A step that was not reached is None or empty.
-
-    Attributes:
-        question: As it was asked.
-        language: `en` or `nl`.
-        status: How it ended.
-        answer: What is said to the user.
-        resolution: The question standing alone.
-        mentions: What it names.
-        relevance: Whether it is about heritage.
-        classification: Its template with a confidence.
-        slots: Values and doubts.
-        missing: Slots that are asked for, by name.
-        asked: The question without what it excludes.
-        excluded: Types, places and dates that it excludes.
-        added: Dates, budgets and places that hold beside the slots of the template.
-        left_out: Words of the question that the query does not take into account.
-        instantiated: The queries with what their variables are bound to.
-        execution: Their rows.
-        counted: Whether the question asks for the number of what rows list.
-        total: How many institutions there are, where that is asked or there are more
-            than rows; None otherwise, or where it cannot be told.
-        unmeasured: Whether nothing was found because nothing there has any date, or
-            any budget.
-        context_template: By which classes are scored.
-        boosts: What the conversation adds to the scores of classes.
-        classes: Classes kept and dropped, with their scores.
-        chunks: Found among the kept classes, ranked.
-        context: What the answer rests on, as a model is told it.
-        notes: What the user should know beside the answer.
-        group: Of the experiment; None where there is none.
-        model: What wrote the answer; None for a plain one.
-        conversation: With this turn.
-        turn_id: Where the turn is stored; None where it is not.
-        seconds: How long each step took, by name.
+    A step that was not reached is None or empty. `asked` is the question without what
+    it excludes; `added` holds beside the slots of the template; `left_out` are words
+    that the query does not take into account; `counted` is whether the number of what
+    rows list is asked for, `total` that number, where it is asked or there are more
+    than rows, None where it cannot be told; `unmeasured` is whether nothing was found
+    because nothing there has any date, or any budget; `boosts` is what the conversation
+    adds to the scores of classes. The group is that of an experiment; the model what
+    wrote the answer, None for a plain one; the conversation has this turn.
     """
 
     question: str
@@ -186,6 +174,12 @@ class PipelineResult:
         return () if self.classes is None else self.classes.names
 
     @property
+    def cited(self) -> tuple[RankedChunk, ...]:
+        """Return the passages that the answer is, where no template fits."""
+        told = self.execution is None and self.model is None and self.status == NONE
+        return self.chunks[:PASSAGES] if told else ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the first ten institutions of the rows."""
         found = self.execution.column("name") if self.execution else ()
@@ -219,22 +213,18 @@ class PipelineResult:
             "contextTemplate": self.context_template,
             "classes": {} if self.classes is None else dict(self.classes.kept),
             "chunks": [
-                {
-                    "chunkId": c.chunk_id,
-                    "title": c.title,
-                    "className": c.class_name,
-                    "score": c.score,
-                    "similarity": c.similarity,
-                    "specificity": c.specificity,
-                }
+                {camel_case(name): getattr(c, name) for name in _CHUNK}
+                | {"sentenceIds": list(c.sentence_ids)}
                 for c in self.chunks
             ],
+            "citation": [i for c in self.cited for i in c.sentence_ids],
             "model": self.model,
             "conversation": self.conversation.id,
             "turn": self.turn_id,
         }
 
 
+_CHUNK = ("chunk_id", "title", "class_name", "score", "similarity", "specificity")
 _MEASURES = frozenset({
     "date",
     "date_relation",
@@ -254,61 +244,62 @@ class Run:
     question: str
     language: str
     before: Conversation
-    strict: bool = False
     known: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    vicinity: Vicinity | None = None
 
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:
-        """Note how long a step takes."""
         begin = time.perf_counter()
         try:
             yield
         finally:
             self.seconds[step] = time.perf_counter() - begin
 
-    def result(self, k: int) -> PipelineResult:
+    def result(self, k: int, *, strict: bool) -> PipelineResult:
         """Take every step that the question comes to."""
         if (refusal := self.understood()) is not None:
             return refusal
         template = self.pipeline.templates[self.known["classification"].template_id]
-        self.pipeline.count_classified(template.id)
+        if self.pipeline.metrics is not None:
+            self.pipeline.metrics.classified(template.id)
         missing = self.fill(template)
-        if self.known["excluded"] and (missing or self._unasked(template)):
+        unasked = template.intent == "count" and not self.known["counted"]
+        if self.known["excluded"] and (missing or unasked):
             taken = replace(self.known["classification"], template_id=NONE)
-            self.known["classification"] = taken
-            return self.end(NONE, fixed_text("none", self.language))
+            self.known |= {"classification": taken, "left_out": ()}
+            template = self.pipeline.templates[NONE]
         if template.id != NONE and missing:
             return self._asking(template, missing)
         left = "', '".join(self.known["left_out"])
-        if left and self.strict:
+        if left and strict:
             return self.end(NONE, fixed_text("strict", self.language, left))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:
             return self.end("failed", fixed_text("failed", self.language, failed))
-        if template.id == NONE and not self.known.get("chunks"):
-            return self.end(NONE, fixed_text("none", self.language))
         result = self._answered(template)
+        if template.id == NONE:
+            return result
         told = [fixed_text("left", self.language, left)] if left else []
         if out := joined([m.text for m in self.known["excluded"]], self.language):
             told.append(fixed_text("without", self.language, out))
         return replace(result, answer=" ".join([*told, result.answer]))
-
-    def _unasked(self, template: Template) -> bool:
-        """Return whether a template counts what a question wants to be listed."""
-        counted = counts(self.known["asked"], self.known["mentions"])
-        return template.intent == "count" and not counted
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
         question, mentions = self.known["asked"], self.known["mentions"]
         with self._timed("slots"):
             slots = self.pipeline.extractor.extract(question, template, mentions)
+            if self.vicinity is not None:
+                km = self.vicinity.km
+                distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
+                slots = replace(slots, values={**slots.values, **distance})
             missing = missing_slots(template, slots.values)
         gazetteer = self.pipeline.finder.gazetteer
         added = _added(template, mentions)
         self.known |= {
+            "counted": counts(question, mentions),
             "slots": slots,
             "notes": tuple(doubt_text(d, self.language) for d in slots.doubts),
             "missing": missing,
@@ -335,53 +326,73 @@ class Run:
             )
             mentions = pipeline.finder.find(asked)
             self.known |= {"asked": asked, "mentions": mentions, "excluded": excluded}
-        if resolution.follow_up and self._elsewhere():
-            return self.end("irrelevant", fixed_text("irrelevant", self.language))
+        if resolution.follow_up:  # what is about another field is so as it was asked
+            found = pipeline.finder.find(self.question)
+            if pipeline.filter.check(self.question, found).elsewhere:
+                return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
-            if resolution.candidates:
-                which = ", ".join(resolution.candidates)
-                return self.end("lost", fixed_text("which", self.language, which))
-            if resolution.strange:
-                words = " ".join(resolution.strange)
-                said = fixed_text("strange", self.language, words)
-                return self.end("lost", said)
-            return self.end("lost", fixed_text("lost", self.language))
+            which, words = (
+                ", ".join(resolution.candidates),
+                " ".join(resolution.strange),
+            )
+            key = "which" if which else "strange" if words else "lost"
+            return self.end("lost", fixed_text(key, self.language, which or words))
         with self._timed("filter"):
             relevance = pipeline.filter.check(asked, mentions)
             self.known["relevance"] = relevance
         if not relevance.relevant:
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         with self._timed("classify"):
-            classification = pipeline.classifier.classify(
-                asked, mentions, language=self.language
-            )
-            self.known["classification"] = classification
+            self.known["classification"] = self._near() or self._classified()
         return None
 
-    def _elsewhere(self) -> bool:
-        """Return whether a follow-up, as it was asked, is about another field."""
-        mentions = self.pipeline.finder.find(self.question)
-        return self.pipeline.filter.check(self.question, mentions).elsewhere
+    def _classified(self) -> Classification:
+        return self.pipeline.classify(
+            self.known["asked"], self.known["mentions"], language=self.language
+        )
+
+    def _near(self) -> Classification | None:
+        """Take the template of what is near a town, where it takes all that is asked.
+
+        Otherwise the question stays as it is, and the words for `near` are told.
+        """
+        nearby, before = self.pipeline.nearby, dict(self.known)
+        asked = asked_distance(before["asked"], before["mentions"])
+        if nearby is None or asked is None or before["excluded"]:
+            return None
+        mentions = self.pipeline.finder.find(asked[0])
+        towns = [m for m in mentions if m.kind == "city" and m.value]
+        others = {m.kind for m in mentions} - {"city", "institution_type", "generic"}
+        if len(towns) != 1 or others or asked_order(asked[0]):
+            return None
+        self.known |= {"asked": asked[0], "mentions": mentions}
+        taken = self._classified()
+        intent = self.pipeline.templates[taken.template_id].intent
+        if intent in {"list", "count"}:
+            self.vicinity = nearby.of_town(towns[0], asked[1])
+        if self.vicinity is None:
+            self.known = before
+            return None
+        return replace(taken, template_id=NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
-        """Ask for the slots that have no value."""
         asked = [
             f"{name}:two" if template.each and "|" in name else name for name in missing
         ]
-        beside = {"also", "only"}
-        doubtful = {d.slot for d in self.known["slots"].doubts if d.kind not in beside}
         notes = [
             doubt_text(d, self.language)
             for d in self.known["slots"].doubts
-            if d.slot in doubtful and d.kind not in beside
+            if d.kind not in {"also", "only"}
         ]
         self.known["notes"] = ()
         request = asking_for(asked, self.language)
         return self.end("missing", " ".join([*notes, request]))
 
     def _queried(self, template: Template) -> str | None:
-        """Run the query; return why it was ended, None where it was not."""
         slots: Slots = self.known["slots"]
+        if self.vicinity is not None:
+            self._found_near(self.vicinity, slots)
+            return None
         with self._timed("instantiate"):
             query = self._instantiated(template, slots.values)
             self.known["instantiated"] = query
@@ -406,12 +417,28 @@ class Run:
         self._counted(query, found)
         return None
 
+    def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
+        """Find what is near; tell of how many that is not known."""
+        nearby, letters = self.pipeline.nearby, slots.values.get("institution_type", ())
+        if nearby is None:
+            return
+        types = (letters,) if isinstance(letters, str) else letters
+        with self._timed("query"):
+            found = nearby.found(vicinity, types)
+            lacking, whole = nearby.unplaced(types)
+        total = len(found.rows) if self.known["counted"] and not found.cut else None
+        self.known |= {"execution": found, "total": total}
+        if lacking:
+            what = things(slots.values, self.language, whole)
+            told = fixed_text("unplaced", self.language, lacking, whole, what)
+            self.known["notes"] = (*self.known["notes"], told)
+
     def _hint(self, slots: Slots) -> None:
         """Note towns whose longer names may be meant, where nothing was found."""
         gazetteer = self.pipeline.finder.gazetteer
         city = slots.first().get("city", "")
         if longer := gazetteer.longer_names("city", city):
-            doubt = Doubt(kind="longer", slot="city", text=city, candidates=longer)
+            doubt = Doubt("longer", "city", city, longer)
             text = doubt_text(doubt, self.language)
             self.known["notes"] = (*self.known["notes"], text)
 
@@ -427,26 +454,23 @@ class Run:
             except QueryTimeoutError:
                 return False
 
-    def _instantiated(
-        self, template: Template, values: Mapping[str, str | tuple[str, ...]]
-    ) -> Instantiated:
+    def _instantiated(self, template: Template, values: SlotValues) -> Instantiated:
         """Return a template with values, over the institutions that are asked for."""
         pipeline = self.pipeline
-        query = pipeline.instantiator.instantiate(
-            template, values, pipeline.finder.gazetteer.meant
-        )
+        meant = pipeline.finder.gazetteer.meant
+        query = pipeline.instantiator.instantiate(template, values, meant)
         if not template.each:
             query = paired(query, self.known["mentions"])
-        limits = Limits(excluded=self.known["excluded"], added=self.known["added"])
-        if limits.excluded or limits.added:
-            meant = pipeline.finder.gazetteer.meant
-            query = narrowed(query, limits, meant, base=pipeline.options.base)
-        if pipeline.options.corpus is None:
-            return query
-        return limited(query, pipeline.options.corpus, base=pipeline.options.base)
+        return narrowed(
+            query,
+            meant,
+            excluded=self.known["excluded"],
+            added=self.known["added"],
+            corpus=pipeline.options.corpus,
+            base=pipeline.options.base,
+        )
 
-    def _executed(self, query: Instantiated, *, rows: int) -> Execution:
-        """Run a query."""
+    def _executed(self, query: Instantiated, rows: int = MOST_ROWS) -> Execution:
         options = self.pipeline.options
         return execute(
             self.pipeline.graph,
@@ -458,27 +482,17 @@ class Run:
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
-        question = self.known["asked"]
-        counted = counts(question, self.known["mentions"])
-        if "count" in found.columns or not (counted or found.cut):
+        if "count" in found.columns or not (self.known["counted"] or found.cut):
             return
-        options = self.pipeline.options
         with self._timed("count"):
-            self.known["counted"] = counted
-            self.known["total"] = total_of(
-                self.pipeline.graph,
-                query,
-                found,
-                base=options.base,
-                seconds=options.query_seconds,
-            )
+            self.known["total"] = total_of(query, found, self._executed)
 
     def _retrieved(self, template: Template, k: int) -> None:
         """Score classes, filter them, and search chunks of those that are kept."""
         pipeline = self.pipeline
         with self._timed("classes"):
             context = pipeline.mapper.map(template.id, self.known["slots"].first())
-            scores = pipeline.scores.get_all_scores(context)
+            scores = pipeline.cached_scores.get_all_scores(context)
             boosts = context_boosts(self.before)
             classes = pipeline.class_filter.filter(scores, boosts)
             group = self._group()
@@ -489,35 +503,46 @@ class Run:
                 "group": group,
             }
         restricted = group != "control"  # whose questions are not filtered
-        if restricted:
-            pipeline.count_filtered(context, len(scores), len(classes.kept))
-        if pipeline.search is None:
+        if restricted and pipeline.metrics is not None:
+            before, after = len(scores), len(classes.kept)
+            pipeline.metrics.filtered(
+                context,
+                before=before,
+                after=after,
+                threshold=pipeline.options.threshold,
+            )
+        beside = pipeline.options.chunks or template.id == NONE
+        if pipeline.search is None or not beside:
             return
         with self._timed("search"):
-            chunks = pipeline.search.search(
-                self.known["resolution"].question,
-                classes.names if restricted else None,
-                k=k,
-            )
+            try:
+                chunks = pipeline.search.search(
+                    self.known["resolution"].question,
+                    classes.names if restricted else None,
+                    k=k,
+                )
+            except KnowtrailError as error:
+                if template.id != NONE:
+                    raise
+                self.known["notes"] = (*self.known["notes"], str(error))
+                return
             all_scores = {**classes.kept, **classes.dropped}
             ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
             self.known["chunks"] = ranked
 
     def _group(self) -> Group | None:
-        """Return the group of the session."""
         if self.pipeline.experiment is None or self.before.key is None:
             return None
         return self.pipeline.experiment.group(self.before.key)
 
     def _answered(self, template: Template) -> PipelineResult:
-        """Answer from rows and chunks."""
         found = self.known.get("execution")
         chunks = self.known.get("chunks", ())
         context = build_context(found, chunks)
         self.known["context"] = context
-        plain = self._plain(template)
+        plain: tuple[Status, str] = "answered" if found else NONE, self._plain(template)
         if self.pipeline.model is None:
-            return self.end("answered" if found else NONE, plain)
+            return self.end(*plain)
         with self._timed("answer"):
             prompt = answer_prompt(
                 self.known["resolution"].question,
@@ -533,15 +558,14 @@ class Run:
                 )
             except ModelError as error:
                 self.known["notes"] = (*self.known["notes"], str(error))
-                return self.end("answered" if found else NONE, plain)
+                return self.end(*plain)
         self.known["model"] = self.pipeline.model.name
         return self.end("answered", answer)
 
     def _plain(self, template: Template) -> str:
-        """Return the answer in fixed words."""
         found = self.known.get("execution")
         if found is None:
-            return fixed_text("none", self.language)
+            return passages(self.known.get("chunks", ()), self.language)
         slots: Slots = self.known["slots"]
         if not found.rows or not any(found.column("count") or (1,)):
             for doubt in slots.doubts:
@@ -549,23 +573,22 @@ class Run:
                     return self._only_told(doubt)
         if self.known.get("unmeasured"):
             return unmeasured_text(template, slots.values, self.language)
-        options = self.pipeline.options
         apart = told_apart(
-            self.pipeline.graph,
             found,
+            self._executed,
             language=self.language,
             shown=SHOWN,
-            base=options.base,
-            seconds=options.query_seconds,
-        )
-        asked = Asked(
-            question=self.known["asked"],
-            counted=self.known.get("counted", False),
-            total=self.known.get("total"),
-            apart=apart,
+            base=self.pipeline.options.base,
         )
         return plain_answer(
-            template.id, found, slots.values, self.language, asked=asked
+            template.id,
+            found,
+            slots.values,
+            self.language,
+            question=self.known["asked"],
+            counted=self.known["counted"],
+            total=self.known.get("total"),
+            apart=apart,
         )
 
     def _only_told(self, doubt: Doubt) -> str:
@@ -592,81 +615,59 @@ ANSWER_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineOptions:
-    """Limits of a pipeline.
+    """Limits of a pipeline, times in seconds.
 
-    Attributes:
-        base: Where the IRIs of the graph begin.
-        threshold: Score that a class must have.
-        query_seconds: Time limit of the queries of one question.
-        answer_seconds: Time that a language model has.
-        rows: Rows of a query at most.
-        corpus: Only institutions of this corpus are found; None finds all.
+    Only institutions of the corpus are found, None finds all; `chunks` is whether they
+    are searched where a template fits, too.
     """
 
     base: str = DEFAULT_BASE
     threshold: float = 0.5
     query_seconds: float = SECONDS
     answer_seconds: float = ANSWER_SECONDS
-    rows: int = 1_000
+    rows: int = MOST_ROWS
     corpus: str | None = None
+    chunks: bool = True
 
 
+@dataclass(eq=False)
 class TemplatePipeline:
     """Answers questions by templates; each step can be replaced.
 
-    Safe to share between threads as far as the graph and the models are.
+    Safe to share between threads as far as the graph (any of rdflib's, in memory or
+    live over Neo4j) and the models are. Without a classifier, the trained one is taken,
+    without scores the schema that comes with the product; without a search no chunks
+    are searched, without `nearby` that word is left out of account; without a model
+    answers are in fixed words; without a store no turn is stored.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        gazetteer: Gazetteer,
-        *,
-        templates: Mapping[str, Template] | None = None,
-        classifier: TemplateClassifier | None = None,
-        scores: ScoreSource | None = None,
-        search: ChunkSearch | None = None,
-        ranker: SpecificityRanker | None = None,
-        model: LanguageModel | None = None,
-        store: Connection | None = None,
-        metrics: SpecificityMetrics | None = None,
-        experiment: SpecificityExperiment | None = None,
-        options: PipelineOptions | None = None,
-    ) -> None:
-        """Put a pipeline together.
+    graph: Graph
+    gazetteer: Gazetteer
+    _: KW_ONLY
+    templates: Mapping[str, Template] = field(default_factory=load_templates)
+    classifier: TemplateClassifier | None = None
+    scores: ScoreSource | None = None
+    search: ChunkSearch | None = None
+    nearby: Nearby | None = None
+    ranker: SpecificityRanker = field(default_factory=SpecificityRanker)
+    model: LanguageModel | None = None
+    store: Connection | None = None
+    metrics: SpecificityMetrics | None = None
+    experiment: SpecificityExperiment | None = None
+    options: PipelineOptions = field(default_factory=PipelineOptions)
 
-        Args:
-            graph: Any rdflib graph, in memory or live over Neo4j.
-            gazetteer: The names of that graph.
-            templates: By id; None takes those that come with the product.
-            classifier: None takes the one that is trained on examples.
-            scores: Of classes; None reads the schema that comes with the product.
-            search: Of chunks; None searches none.
-            ranker: Of chunks.
-            model: Writes answers; None answers in fixed words.
-            store: Where turns are stored; None stores none.
-            metrics: Counts; None counts nothing.
-            experiment: Which sessions are filtered; None filters all.
-            options: Limits.
-        """
-        self.options = options or PipelineOptions()
-        self.graph = graph
-        self.templates = dict(load_templates() if templates is None else templates)
-        self.finder = MentionFinder(gazetteer)
+    def __post_init__(self) -> None:
+        self.finder = MentionFinder(self.gazetteer)
         self.resolver = ConversationContextResolver(self.finder)
         self.filter = FykeFilter()
-        self.classifier = classifier or TrainedTemplateClassifier(self.templates)
+        classifier = self.classifier or TrainedTemplateClassifier(self.templates)
+        self.classify = classifier.classify
         self.extractor = SlotExtractor(self.finder)
         self.instantiator = TemplateInstantiator()
         self.mapper = SPARQLToContextMapper()
-        self.scores = CachedScores(load_lookup() if scores is None else scores)
+        self.cached_scores = CachedScores(self.scores or load_lookup())
         self.class_filter = ClassFilter(self.options.threshold)
-        self.ranker = ranker or SpecificityRanker()
-        self.search = search
-        self.model = model
-        self.experiment = experiment
-        self._store = store
-        self._metrics = metrics
+        self.nearby = self.nearby if NEAR in self.templates else None
 
     def forward(
         self,
@@ -693,24 +694,14 @@ class TemplatePipeline:
                 `k` is no good, or a conversation is named and nothing is stored.
             DatabaseError: If the database fails.
         """
-        _check(question, language, k)
-        before = self._conversation(conversation)
-        run = Run(
-            pipeline=self,
-            question=question,
-            language=language or _language(question, before),
-            before=before,
-            strict=strict,
-        )
-        result = run.result(k)
+        run = self._begun(question, language, conversation, k=k)
+        before, result = run.before, run.result(k, strict=strict)
         result = replace(
             result, conversation=before.with_turn(_turn(result)), seconds=run.seconds
         )
-        if self._store is None or before.id is None:
+        if self.store is None or before.id is None:
             return result
-        from knowtrail.retrieval.specificity.conversation import store_turn
-
-        return replace(result, turn_id=store_turn(self._store, result, before=before))
+        return replace(result, turn_id=store_turn(self.store, result, before=before))
 
     __call__ = forward
 
@@ -725,43 +716,32 @@ class TemplatePipeline:
 
         Takes the arguments of `forward`. The status is `none` where it would go on.
         """
-        _check(question, language, 1)
-        before = self._conversation(conversation)
-        run = Run(
-            pipeline=self,
-            question=question,
-            language=language or _language(question, before),
-            before=before,
-        )
+        run = self._begun(question, language, conversation)
         if (refusal := run.understood()) is not None:
             return refusal
         run.fill(self.templates[run.known["classification"].template_id])
         return run.end(NONE, "")
 
-    def _conversation(self, given: Conversation | str | None) -> Conversation:
-        """Return what was said before."""
-        if given is None:
-            return Conversation()
-        if not isinstance(given, str):
-            return given
-        if self._store is None:
-            msg = f"Conversation {given[:80]!r} is named, but nothing is stored."
-            raise InputError(msg)
-        from knowtrail.retrieval.specificity.conversation import read_conversation
-
-        return read_conversation(self._store, given)
-
-    def count_classified(self, template_id: str) -> None:
-        """Count a question of a template."""
-        if self._metrics is not None:
-            self._metrics.classified(template_id)
-
-    def count_filtered(self, context: str, before: int, after: int) -> None:
-        """Count a filter of classes."""
-        if self._metrics is not None:
-            self._metrics.filtered(
-                context, before=before, after=after, threshold=self.options.threshold
-            )
+    def _begun(
+        self,
+        question: str,
+        language: str | None,
+        conversation: Conversation | str | None,
+        *,
+        k: int = 1,
+    ) -> Run:
+        """Return a checked question with what was said before it."""
+        _check(question, language, k)
+        if isinstance(conversation, str):
+            if self.store is None:
+                named = conversation[:80]
+                msg = f"Conversation {named!r} is named, but nothing is stored."
+                raise InputError(msg)
+            conversation = read_conversation(self.store, conversation)
+        before = conversation or Conversation()
+        last = before.turns[-1].language if before.turns else "en"
+        told = language or language_of(question, last)
+        return Run(pipeline=self, question=question, language=told, before=before)
 
 
 def _added(template: Template, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
@@ -776,14 +756,7 @@ def _added(template: Template, mentions: Sequence[Mention]) -> tuple[Mention, ..
     return (*(m for m in measures if not m.foreign), *within)
 
 
-def _language(question: str, before: Conversation) -> str:
-    """Return the language of a question; that of the turn before where it is open."""
-    last = before.turns[-1].language if before.turns else "en"
-    return language_of(question, last)
-
-
 def _turn(result: PipelineResult) -> PastTurn:
-    """Return a result as a turn that later ones build on."""
     return PastTurn(
         question=result.question,
         resolved=result.resolution.question,
@@ -797,19 +770,15 @@ def _turn(result: PipelineResult) -> PastTurn:
 
 
 def _check(question: str, language: str | None, k: int) -> None:
-    """Refuse what cannot be answered."""
     if not question.strip():
-        msg = "The question is empty: ask something."
-        raise InputError(msg)
+        raise InputError("The question is empty: ask something.")
     if len(question) > LONGEST_QUESTION:
-        msg = (
+        raise InputError(
             f"The question has {len(question)} characters: the most is "
             f"{LONGEST_QUESTION}."
         )
-        raise InputError(msg)
     if language is not None and language not in LANGUAGES:
         msg = f"The language is {language!r}: use one of {', '.join(LANGUAGES)}."
         raise InputError(msg)
     if isinstance(k, bool) or not 1 <= k <= 1_000:
-        msg = f"k is {str(k)[:80]}: give a number from 1 to 1000."
-        raise InputError(msg)
+        raise InputError(f"k is {str(k)[:80]}: give a number from 1 to 1000.")

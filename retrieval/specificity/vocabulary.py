@@ -13,26 +13,23 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.specificity.query_templates import NONE, load_templates
+from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from knowtrail.retrieval.specificity.gazetteer import Entry
+
+PLACES = frozenset({"city", "region", "country"})
 _WORD = re.compile(r"[^\W_]+(?:['\u2019](?=s\b)s)?")
+_SLOT = re.compile(r"\{[^{}]*\}")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A word of a question.
-
-    Attributes:
-        form: The word without case, accents and a possessive `'s`.
-        text: As it was written.
-        start: Where it begins.
-        end: Where it ends.
-    """
+    """A word of a question; its form has no case, accents and possessive `'s`."""
 
     form: str
     text: str
@@ -41,19 +38,52 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TypeWords:
-    """The words for institution types.
+class Mention:
+    """Something that a question names.
 
     Attributes:
-        letters: Normal form of a word -> letters that it stands for.
-        generic: Normal forms of words for any institution.
-        classes: Letter -> class name.
-        shown: Letter -> language -> (one, many), the words for answers.
+        kind: A slot type, or `generic` for a word for any institution.
+        value: What it stands for; empty where that is unknown or ambiguous.
+        options: What it can stand for, the most likely first.
+        score: How well it is spelt, 100 for exactly.
+        relation: Of a date or a budget: how it is compared, such as `before`.
+        foreign: Whether an amount is in another currency than euro.
+        lead: Where the words begin that exclude it; -1 where none do.
+        around: Where the words begin and end that say how it is compared.
+        within: Region or country that tells a town from others of its name.
     """
+
+    kind: str
+    value: str
+    text: str
+    start: int
+    end: int
+    options: tuple[Entry, ...] = ()
+    score: float = 100.0
+    relation: str = "in"
+    foreign: bool = False
+    lead: int = -1
+    around: tuple[int, int] = (0, 0)
+    within: Mention | None = None
+
+    @property
+    def about(self) -> str:
+        """Return where the place is that it stands for; empty if unknown."""
+        return next((o.about for o in self.options if o.value == self.value), "")
+
+    def as_kind(self, kind: str) -> str | None:
+        """Return the value where the mention is read as one of a kind."""
+        if self.kind == kind:
+            return self.value or None
+        return next((o.value for o in self.options if o.kind == kind), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeWords:
+    """Words for institution types by normal form, and words for answers by letter."""
 
     letters: Mapping[str, str]
     generic: frozenset[str]
-    classes: Mapping[str, str]
     shown: Mapping[str, Mapping[str, tuple[str, str]]]
 
 
@@ -79,12 +109,11 @@ def normal(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _plain(word: str) -> str:
-    """Return a word in lower case, without accents."""
     decomposed = unicodedata.normalize("NFKD", word.casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def data_file(name: str) -> Any:
     """Return the value of a YAML file of this package's data, read once."""
     place = resources.files("knowtrail.retrieval.specificity").joinpath("data", name)
@@ -92,9 +121,20 @@ def data_file(name: str) -> Any:
         return read_lines(path).value
 
 
+def said_in(language: str) -> Any:
+    """Return what answers say in a language; see `data/phrases.yaml`."""
+    return data_file("phrases.yaml")[language]
+
+
 def word_list(name: str) -> frozenset[str]:
     """Return a list of small words; see `data/words.yaml`."""
     return frozenset(data_file("words.yaml")[name])
+
+
+def patterns_of(module: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of a module; see `data/patterns.yaml`."""
+    given = data_file("patterns.yaml")[module]
+    return {name: re.compile(text, re.IGNORECASE) for name, text in given.items()}
 
 
 @lru_cache(maxsize=1)
@@ -102,21 +142,17 @@ def type_words() -> TypeWords:
     """Return the words for institution types, read once."""
     given = data_file("types.yaml")
     letters: dict[str, str] = {}
-    classes: dict[str, str] = {}
     shown: dict[str, dict[str, tuple[str, str]]] = {}
     for letter, words in given["types"].items():
-        classes[letter] = words["class"]
-        shown[letter] = {
-            language: (words[language][0], words[language][1])
-            for language in ("en", "nl")
-        }
+        shown[letter] = {}
         for language in ("en", "nl"):
+            shown[letter][language] = words[language][0], words[language][1]
             for word in words[language]:
                 known = letters.get(normal(word), "")
                 if letter not in known:
                     letters[normal(word)] = known + letter
     generic = frozenset(normal(w) for ws in given["generic"].values() for w in ws)
-    return TypeWords(letters=letters, generic=generic, classes=classes, shown=shown)
+    return TypeWords(letters=letters, generic=generic, shown=shown)
 
 
 NEAR = 88.0
@@ -128,9 +164,9 @@ def _asking_words() -> frozenset[str]:
     """Return the words of the examples that a query answers, and small words."""
     found: set[str] = set()
     for template in load_templates().values():
-        for texts in template.examples.values() if template.id != NONE else ():
+        for texts in template.examples.values() if template.variants else ():
             for text in texts:
-                found |= {token.form for token in tokens_of(_bare(text))}
+                found |= {token.form for token in tokens_of(_SLOT.sub(" ", text))}
     for name, words in data_file("words.yaml").items():
         if name not in {"beginnings", "beyond", "meaning"}:
             found |= {str(word) for word in words}
@@ -161,14 +197,6 @@ def spelling_of(form: str) -> str | None:
         score_cutoff=NEAR,
     )
     return None if near is None else str(near[0])
-
-
-def _bare(text: str) -> str:
-    """Return an example without its slots."""
-    parts = [
-        piece.partition("}")[2] if "}" in piece else piece for piece in text.split("{")
-    ]
-    return " ".join(parts)
 
 
 _DUTCH = word_list("dutch")

@@ -18,13 +18,7 @@ LONGEST = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """What a YAML file says, and where.
-
-    Attributes:
-        name: Of the file, for messages.
-        value: The document as dictionaries, lists and scalars.
-        lines: Line of each value by its place, such as `("templates", 0, "id")`.
-    """
+    """What a YAML file says, and the line of each value by its place in it."""
 
     name: str
     value: Any
@@ -52,14 +46,10 @@ def _loader() -> Any:
 
 
 def read_lines(path: Path) -> Lines:
-    """Read a YAML file of one document.
+    """Read a YAML file of one document; errors name the line.
 
-    Anchors and aliases, which can make a small file grow without end, are refused,
-    and so are keys that occur twice.
-
-    Raises:
-        InputError: If the file cannot be read or is no such YAML; names the line.
-        MissingExtraError: If the extra `templates` is not installed.
+    Anchors and aliases, which can make a small file grow without end, are refused, and
+    so are keys that occur twice.
     """
     with extra("templates", "A template file"):
         import yaml
@@ -70,8 +60,7 @@ def read_lines(path: Path) -> Lines:
         msg = f"Cannot read {path}: {error}. Give a YAML file in UTF-8."
         raise InputError(msg) from error
     if len(text) > LONGEST:
-        msg = f"{name} has {len(text)} characters: the most is {LONGEST}."
-        raise InputError(msg)
+        raise InputError(f"{name} has {len(text)} characters: the most is {LONGEST}.")
     try:
         depth = 0
         for token in yaml.scan(text, Loader=_loader()):
@@ -89,8 +78,7 @@ def read_lines(path: Path) -> Lines:
         mark = getattr(error, "problem_mark", None)
         line = 1 if mark is None else mark.line + 1
         problem = getattr(error, "problem", None) or str(error)
-        msg = f"{name}, line {line}: no YAML: {problem}."
-        raise InputError(msg) from error
+        raise InputError(f"{name}, line {line}: no YAML: {problem}.") from error
     lines: dict[Place, int] = {}
     value = None if root is None else _value(root, (), lines, name)
     return Lines(name=name, value=value, lines=lines)
@@ -109,8 +97,7 @@ def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
             key = str(key_node.value)
             if key in found:
                 line = key_node.start_mark.line + 1
-                msg = f"{name}, line {line}: the key {key!r} occurs twice."
-                raise InputError(msg)
+                raise InputError(f"{name}, line {line}: the key {key!r} occurs twice.")
             found[key] = _value(value_node, (*place, key), lines, name)
             lines[(*place, key)] = key_node.start_mark.line + 1
         return found

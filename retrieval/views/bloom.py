@@ -12,6 +12,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db.statements import statement, statement_record
+from knowtrail.retrieval.views.palette import darker
 from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def grass_text() -> str:
             {
                 "diameter": f"{round(50 * style.size)}px",
                 "color": style.color,
-                "border-color": _darker(style.color),
+                "border-color": darker(style.color),
                 "text-color-internal": style.ink,
                 "caption": f"'{{{style.caption}}}'",
             },
@@ -247,8 +248,3 @@ def _parameter(name: str) -> dict[str, Any]:
 def _rule(selector: str, declarations: dict[str, str]) -> str:
     lines = "".join(f"  {name}: {value};\n" for name, value in declarations.items())
     return f"{selector} {{\n{lines}}}\n"
-
-
-def _darker(color: str) -> str:
-    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(part * 0.75):02x}" for part in parts)

@@ -52,12 +52,8 @@ def write_index(
     """Draw a corpus, its latest walks and its documents into a folder; return its page.
 
     Files are named by kind and number, so that the same corpus fills the same ones
-    again. A picture that cannot be made is left out with a warning.
-
-    Raises:
-        InputError: If the folder cannot be made, or nothing could be drawn.
-        MissingExtraError: If the extra `view` is not installed.
-        StorageError: If a file cannot be written.
+    again. A picture that cannot be made is left out with a warning; where none can,
+    that is an `InputError`.
     """
     if not folder.is_dir():
         check_output(folder)
@@ -134,7 +130,6 @@ def _pictures(
 
 
 def _page(corpus: str, pictures: list[_Picture]) -> str:
-    """Return the page: images as they are, pages as links."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for picture in pictures:
         shown = (picture.file, plain(picture.title))

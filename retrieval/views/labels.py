@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MORE = "\N{HORIZONTAL ELLIPSIS}"
+_COLUMNS = 64
 
 
 def plain(text: str) -> str:
@@ -65,7 +66,6 @@ def cut_apart(texts: Sequence[str], most: int) -> list[str]:
 
 
 def _alike(texts: Sequence[str], labels: Sequence[str]) -> dict[str, list[str]]:
-    """Return the different texts of each label."""
     found: dict[str, list[str]] = {}
     for text, label in zip(texts, labels, strict=True):
         if text not in (same := found.setdefault(label, [])):
@@ -95,16 +95,16 @@ def markup(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def wrapped(text: str, *, columns: int = 64, lines: int = 6) -> str:
+def wrapped(text: str) -> str:
     """Return a text for a Plotly hover label, escaped and broken into lines."""
     parts = textwrap.wrap(
         plain(text),
-        columns,
-        max_lines=lines,
+        _COLUMNS,
+        max_lines=6,
         placeholder=" \u2026",
         break_long_words=False,
     )
-    return _lines(cut(part, 2 * columns) for part in parts)
+    return _lines(cut(part, 2 * _COLUMNS) for part in parts)
 
 
 def _lines(parts: Iterable[str]) -> str:

@@ -37,17 +37,14 @@ def matrix_of(
 ) -> bytes | str:
     """Draw the similarity matrix of a document, by its title, alias or id.
 
-    Raises:
-        InputError: If there is no such document, or it has no chunks or too many.
-        MissingExtraError: If the extra `view` is not installed.
+    Raises `InputError` if there is no such document, or it has no chunks or too many.
     """
     found = find_document(connection, document, corpus=corpus)
     if found.chunks > MAX_CHUNKS:
-        msg = (
+        raise InputError(
             f"{found.title!r} has {found.chunks} chunks, a matrix is made of "
             f"{MAX_CHUNKS} at most: use knowtrail view graph."
         )
-        raise InputError(msg)
     passages = read_sample(connection, [found.id])
     if not passages.rows:
         msg = f"{found.title!r} has no chunks with vectors: ingest it first."
@@ -84,11 +81,7 @@ def path_of(
     """Draw a walk over the similarities of the documents that it visited.
 
     The layout is `global`, `sequential` or `windowed`, the suffix `.html`, `.png` or
-    `.svg`.
-
-    Raises:
-        InputError: If no chunk of the walk is left, or its documents are too long.
-        MissingExtraError: If the extra `view` is not installed.
+    `.svg`. Raises `InputError` if no chunk is left, or the documents are too long.
     """
     visited = read_visited(connection, walk)
     if layout != "global":

@@ -7,10 +7,11 @@ escaped before (`labels.markup`). A policy in each page forbids every connection
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.extras import extra
+from knowtrail.graph.files.templates import templates
 from knowtrail.retrieval.views.labels import plain
 
 if TYPE_CHECKING:
@@ -32,15 +33,9 @@ BASE_LAYOUT: dict[str, Any] = {
 """What all interactive pictures have in common."""
 
 
-def rendered(
-    template: str, *, folder: str = "knowtrail.retrieval.views", **values: Any
-) -> str:
-    """Return the page that a template beside this file, or elsewhere, makes."""
-    from jinja2 import Environment
-
-    text = resources.files(folder).joinpath(template)
-    page = Environment(autoescape=True).from_string(text.read_text("utf-8"))
-    return page.render(**values)
+def rendered(template: str, **values: Any) -> str:
+    """Return the page that a template beside this file makes."""
+    return templates(Path(__file__).parent).get_template(template).render(values)
 
 
 def svg_page(
@@ -61,6 +56,7 @@ def svg_page(
         "page.html",
         data={**_said(heading), "height": height, "panels": panels},
         svg=Markup(svg[svg.index("<svg") :]),  # noqa: S704  (matplotlib's)
+        plotly="",
     )
 
 
@@ -68,25 +64,15 @@ def page_of(
     heading: Heading,
     traces: Sequence[Mapping[str, Any]],
     layout: Mapping[str, Any],
-    *,
-    cells: Mapping[int, Sequence[Any]] | None = None,
-    hint: str = "",
 ) -> str:
-    """Return a page with Plotly's traces and layout, which fill the window.
-
-    `cells` are what a panel tells of the points of each trace, by its place; `hint` is
-    what it says at first.
-
-    Raises:
-        MissingExtraError: If the extra `view` is not installed.
-    """
+    """Return a page with Plotly's traces and layout, which fill the window."""
     from markupsafe import Markup
 
     with extra("view", "An interactive picture"):
         from plotly.offline import get_plotlyjs  # type: ignore[import-untyped,unused-ignore]
     data: dict[str, Any] = {**_said(heading), "traces": traces, "layout": layout}
-    data |= {"cells": cells, "hint": hint}
-    return rendered("page.html", data=data, plotly=Markup(get_plotlyjs()))  # noqa: S704
+    plotly = Markup(get_plotlyjs())  # noqa: S704  (its own)
+    return rendered("page.html", data=data, svg="", plotly=plotly)
 
 
 def _said(heading: Heading) -> dict[str, str]:

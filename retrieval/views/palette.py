@@ -102,5 +102,19 @@ def _style(number: int) -> Style:
 
 
 def _lighter(color: str, share: float) -> str:
-    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(p + (255 - p) * share):02x}" for p in parts)
+    return "#" + "".join(f"{round(p + (255 - p) * share):02x}" for p in _parts(color))
+
+
+def darker(color: str) -> str:
+    """Return a colour for an edge around it."""
+    return "#" + "".join(f"{round(part * 0.75):02x}" for part in _parts(color))
+
+
+def ink_on(color: str) -> str:
+    """Return the colour of text that is read on another."""
+    red, green, blue = _parts(color)
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def _parts(color: str) -> list[int]:
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]

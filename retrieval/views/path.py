@@ -111,11 +111,10 @@ def read_visited(connection: Connection, walk: Walk) -> Passages:
         msg = "No chunk of this walk is left to draw: walk again, or take another one."
         raise InputError(msg)
     if len(found.rows) > MAX_CHUNKS:
-        msg = (
+        raise InputError(
             f"The visited documents have {len(found.rows)} chunks, a matrix is made of "
             f"{MAX_CHUNKS} at most: use knowtrail view graph."
         )
-        raise InputError(msg)
     sort = sorted(
         range(len(found.rows)),
         key=lambda i: (order[found.rows[i].document], found.rows[i].index),

@@ -68,11 +68,7 @@ class Edge:
 def find_document(
     connection: Connection, name: str, *, corpus: str | None = None
 ) -> PicturedDocument:
-    """Find the document that a person names by title, alias or id.
-
-    Raises:
-        InputError: If there is none (the message suggests near titles), or several.
-    """
+    """Find the one document of a title, alias or id; a refusal suggests near titles."""
     rows = connection.read(
         "retrieval/view_document", corpus=corpus, document=name, limit=20
     )
@@ -94,8 +90,7 @@ def find_document(
         if near
         else ("knowtrail cypher --saved documents lists them.")
     )
-    msg = f"No document {name[:200]!r}: {hint}"
-    raise InputError(msg)
+    raise InputError(f"No document {name[:200]!r}: {hint}")
 
 
 def read_documents(connection: Connection, corpus: str) -> tuple[PicturedDocument, ...]:

@@ -24,8 +24,12 @@ from knowtrail.retrieval.views.reading import (
     read_passages,
     read_sample,
 )
-from knowtrail.retrieval.views.scene import Scene, scene_traces
-from knowtrail.retrieval.views.stage import leaders, scene_layout
+from knowtrail.retrieval.views.scene import (
+    Scene,
+    leaders,
+    scene_layout,
+    scene_traces,
+)
 from knowtrail.retrieval.views.static import scene_picture
 from knowtrail.retrieval.views.walks import heading
 
@@ -58,10 +62,6 @@ def space_of(
 
     At most so many chunks, beside those of the walk, and similarities are shown. The
     projection is `pca` or `umap`; `.html` is a page that can be turned.
-
-    Raises:
-        InputError: If the corpus has no chunks.
-        MissingExtraError: If the extra `view`, or `umap` for UMAP, is not installed.
     """
     documents = read_documents(connection, corpus)
     shown, every = stride(documents, chunks)

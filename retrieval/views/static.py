@@ -250,7 +250,6 @@ def _image(axes: Axes, grid: Grid) -> Any:
 
 
 def _heat(figure: Figure, axes: Axes, grid: Grid) -> None:
-    """Draw a whole matrix with its documents along the side."""
     drawn = _image(axes, grid)
     figure.colorbar(drawn, ax=axes, label="cosine", shrink=0.7, pad=0.02)
     several = len({segment.document for segment in grid.segments}) > 1
@@ -290,7 +289,6 @@ def _documents(axes: Axes, grid: Grid) -> None:
 
 
 def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
-    """Draw one window of a walk, with the way to the next."""
     if place >= len(panels):
         axes.set_axis_off()
         return
@@ -365,7 +363,6 @@ def _walk(axes: Axes, panel: Panel, *, room: int = 30) -> None:
 
 
 def _mark(axes: Axes, mark: Mark, size: float) -> None:
-    """Write the number of a step at its place, or beside it with a line that leads."""
     from matplotlib import patheffects
 
     if mark.aside:

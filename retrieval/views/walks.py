@@ -59,11 +59,7 @@ def ask_walk(
 
 
 def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
-    """Return a recorded walk.
-
-    Raises:
-        InputError: If there is none of that id; the message names the last ones.
-    """
+    """Return a recorded walk; the refusal of an unknown one names the last ones."""
     rows = connection.read("retrieval/view_traversal", id=traversal)
     if not rows:
         last = connection.read("retrieval/view_traversals", corpus=None, limit=3)
@@ -72,8 +68,7 @@ def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
             if last
             else "none is recorded; knowtrail traverse records one."
         )
-        msg = f"No traversal {traversal[:200]!r}: {hint}"
-        raise InputError(msg)
+        raise InputError(f"No traversal {traversal[:200]!r}: {hint}")
     row = rows[0]
     walk = Walk(
         algorithm=row["algorithm"],

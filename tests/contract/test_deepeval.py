@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.eval.generation import (
-    ContextGroup,
-    ContextSentence,
-    QuestionOptions,
-    generate_questions,
-)
+from knowtrail.eval.generation import QuestionOptions, generate_questions
+from knowtrail.eval.generation.contexts import ContextGroup, ContextSentence
 from knowtrail.eval.generation.files import ExportedQuestion, write_questions
-from knowtrail.eval.generation.synthesizer import deepeval_writer
-from knowtrail.eval.judged import JUDGED_MEASURES, JudgedRecord, judge_answers
-from knowtrail.eval.judged.judging import quiet_deepeval
-from knowtrail.eval.models import KeptRespondent, ModelOptions, State
+from knowtrail.eval.generation.questions import deepeval_writer
+from knowtrail.eval.judged import (
+    JUDGED_MEASURES,
+    JudgedRecord,
+    judge_answers,
+    quiet_deepeval,
+)
+from knowtrail.eval.models import ModelOptions, Respondent
+from knowtrail.eval.retrieval.dataset import GoldSentence, RetrievalQuestion
+from knowtrail.graph.files.journal import State
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_server
@@ -94,7 +96,7 @@ def model(parrot: Parrot) -> LanguageModel:
 
 def _judged(folder: Path, model: LanguageModel, *cases: JudgedRecord) -> Judged:
     with State(folder) as state:
-        who = KeptRespondent(model=model, state=state, options=ModelOptions(seconds=20))
+        who = Respondent(model=model, state=state, options=ModelOptions(seconds=20))
         return judge_answers(cases, model=who)
 
 
@@ -292,11 +294,11 @@ def watch(event, given):
         started.append(str(given[0]))
 sys.addaudithook(watch)
 from pathlib import Path
-from knowtrail.eval.generation import QuestionOptions, generate_questions
-from knowtrail.eval.generation.synthesizer import deepeval_writer
-from knowtrail.eval.judged.judging import quiet_deepeval
-from knowtrail.eval.models import KeptRespondent
-from knowtrail.eval.models import State
+from knowtrail.eval.generation import (QuestionOptions, generate_questions)
+from knowtrail.eval.generation.questions import deepeval_writer
+from knowtrail.eval.judged import quiet_deepeval
+from knowtrail.eval.models import Respondent
+from knowtrail.graph.files.journal import State
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from tests.contract import test_deepeval as cases
@@ -321,6 +323,7 @@ print(json.dumps(found))
 """Judges a case and makes a question, and says which addresses were looked for."""
 
 
+@pytest.mark.thorough
 def test_nothing_is_sent_whatever_the_environment_says(
     tmp_path: Path, parrot: Parrot
 ) -> None:
@@ -357,14 +360,14 @@ def test_nothing_is_sent_whatever_the_environment_says(
 @pytest.mark.parametrize("suffix", [".json", ".csv"])
 def test_deepeval_reads_what_we_write(tmp_path: Path, suffix: str) -> None:
     """DeepEval's own data set has the same question, answer and context."""
-    question = ExportedQuestion(
+    asked = RetrievalQuestion(
         id="q1",
-        question='Why "ice"?',
+        text='Why "ice"?',
         answer="Cold.",
-        context=("Glacier 0.", "Glacier\n1."),
-        documents=("d0",),
-        sentences=(("d0", 0),),
+        gold_documents=("d0",),
+        gold_sentences=(GoldSentence(document="d0", sentence=0),),
     )
+    question = ExportedQuestion(asked=asked, context=("Glacier 0.", "Glacier\n1."))
     path = tmp_path / f"asked{suffix}"
     write_questions(path, [question])
 
@@ -392,7 +395,7 @@ def test_a_real_small_model_judges(tmp_path: Path) -> None:
     need_small_model(settings.ollama_url)
     model = load_language_model(SMALL_MODEL, settings=settings)
     with State(tmp_path) as state:
-        who = KeptRespondent(
+        who = Respondent(
             model=model, state=state, options=ModelOptions(seconds=60, tokens=200)
         )
         judged = judge_answers([CASE], model=who)

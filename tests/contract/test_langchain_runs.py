@@ -16,7 +16,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import BaseTracer
 
-from knowtrail.graph.db.schema import drop_schema
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
@@ -36,9 +35,10 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import Trail
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
-EMBEDDER = HashEmbedder(64)
+EMBEDDER = HashEmbedder(32)
 
 
 class Runs(BaseTracer):
@@ -65,7 +65,7 @@ class Counting(HashEmbedder):
     """Counts how often it is asked for vectors of questions."""
 
     def __init__(self) -> None:
-        super().__init__(64)
+        super().__init__(32)
         self.asked: list[int] = []
 
     def embed_array(self, texts: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,22 +94,26 @@ class Broken(Mine):
 
 
 @pytest.fixture(scope="module")
-def stored(session_connection: Connection, server: Settings) -> Connection:
+def stored(
+    database: Database, session_connection: Connection, server: Settings
+) -> Connection:
     """Return a database with a corpus of four lines."""
-    drop_schema(session_connection, data=True)
-    documents = [
-        RawDocument(source_id=str(n), title=f"Page {n}", raw=line)
-        for n, line in enumerate(LINES)
-    ]
-    ingest_corpus(
-        session_connection,
-        [ListSource(documents)],
-        corpus="lines",
-        embedder=EMBEDDER,
-        settings=server,
-        options=IngestOptions(themes="none"),
-    )
-    return session_connection
+
+    def fill() -> None:
+        documents = [
+            RawDocument(source_id=str(n), title=f"Page {n}", raw=line)
+            for n, line in enumerate(LINES)
+        ]
+        ingest_corpus(
+            session_connection,
+            [ListSource(documents)],
+            corpus="lines",
+            embedder=EMBEDDER,
+            settings=server,
+            options=IngestOptions(themes="none"),
+        )
+
+    return database.holding("four lines", fill)
 
 
 @pytest.fixture

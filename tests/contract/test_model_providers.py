@@ -16,7 +16,7 @@ import pytest
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from knowtrail.eval.models import KeptRespondent, ModelOptions, State, ask, is_refusal
+from knowtrail.eval.models import ModelOptions, Respondent, ask, is_refusal
 from knowtrail.eval.zelo.judges import load_judges
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.doctor import examine
@@ -27,6 +27,7 @@ from knowtrail.graph.errors import (
     SettingsError,
 )
 from knowtrail.graph.extras import installing
+from knowtrail.graph.files.journal import State
 from knowtrail.graph.models.language_models import (
     LanguageModel,
     ModelReply,
@@ -112,9 +113,7 @@ def test_an_answer_has_a_form_and_is_kept(service: Service, tmp_path: Path) -> N
     schema = {"type": "object", "required": ["a"]}
     service.plan = ['```json\n{"a": 1}\n```']
     with State(tmp_path) as state:
-        who = KeptRespondent(
-            model=model_of(service), state=state, options=ModelOptions()
-        )
+        who = Respondent(model=model_of(service), state=state, options=ModelOptions())
 
         first = ask(who, "S", "P", schema=schema)
         again = ask(who, "S", "P", schema=schema)

@@ -62,6 +62,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _build(tmp_path_factory.mktemp("models") / "tiny")
 
 
+@pytest.mark.thorough
 def test_scores_are_those_of_the_library(tiny: Path) -> None:
     """The numbers are the model's own, in the order of the documents."""
     from sentence_transformers import CrossEncoder

@@ -55,14 +55,14 @@ def test_whatever_it_answers_is_valid_or_failed(
 
 
 def test_time_limit_ends_the_extraction(model: LanguageModel) -> None:
-    """A slow answer is not waited for, and not asked for again."""
+    """A slow answer, of minutes, is not waited for, and not asked for again."""
     begin = time.monotonic()
 
     found = extract_text(
         TEXT * 30, variant="json", model=model, tokens=2_000, seconds=0.3
     )
 
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 30
     assert (found.status, found.attempts) == ("failed", 1)
     assert found.error is not None
     assert "in 0.3 seconds" in found.error

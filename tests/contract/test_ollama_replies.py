@@ -26,7 +26,8 @@ CHOICE = {
     "required": ["reasoning", "choice"],
 }
 
-pytestmark = pytest.mark.ollama
+# Three replies of a model that is loaded first, each with the 250 s that it may take.
+pytestmark = [pytest.mark.ollama, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from knowtrail.graph.db.connection import AsyncConnection, Capabilities, Connection
-from knowtrail.graph.db.schema import apply_schema, drop_schema
+from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import normalise_title
@@ -32,12 +32,14 @@ from knowtrail.retrieval.conformance import (
 )
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.filters import parse_filter
-from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.projection import Projection
+from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions
 from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
 from knowtrail.retrieval.readers.axes import _KEPT_AXES
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
+from tests.databases import allow_vectors, plan_steps
 from tests.snapshots import opened
 from tests.tiers import amount
 
@@ -185,7 +187,8 @@ class TestSnapshotReader(GraphReaderConformance):
 @pytest.fixture(scope="module")
 def database(session_connection: Connection) -> Connection:
     """Return a database with our schema and vector indexes of 12 dimensions."""
-    drop_schema(session_connection, data=True)
+    delete_data(session_connection)
+    allow_vectors(session_connection, 12)
     apply_schema(session_connection, dimensions=12)
     return session_connection
 
@@ -668,10 +671,14 @@ async def test_axes_are_fitted_once_by_many_at_once(
 
         monkeypatch.setattr(other, "astream", stream)
         reader = AsyncCypherReader(other, corpus="small")
-        found = await asyncio.gather(*(reader.aprojection() for _ in range(4)))
+        found = await asyncio.gather(
+            *(reader.aanswer(ProjectionRequest()) for _ in range(4))
+        )
 
     assert len(asked) == 1
-    assert len({each.explained.tobytes() for each in found}) == 1
+    axes = [each for each in found if isinstance(each, Projection)]
+    assert len(axes) == 4
+    assert len({each.explained.tobytes() for each in axes}) == 1
     assert connection.query("MATCH (k:Corpus) RETURN k.axes AS axes")[0]["axes"]
 
 
@@ -695,10 +702,8 @@ def test_what_few_chunks_pass_is_one_round_trip(
     assert len(asked) == 1
     values = {"corpus": "large", "vector": [1.0] * 12, "hits": 50, "documents": False}
     values |= {"most": 50, **{f"filter{n}": title for n in range(3)}}
-    summary = connection.driver.execute_query(
-        f"EXPLAIN {asked[0]}", values, database_=connection.database
-    ).summary
-    assert "document:Document(corpus, titleKey)" in str(summary.plan)
+    steps = plan_steps(connection, f"EXPLAIN {asked[0]}", values)
+    assert "document:Document(corpus, titleKey)" in str(steps)
 
 
 @pytest.mark.integration

@@ -22,7 +22,7 @@ from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection
-from knowtrail.graph.db.schema import apply_schema, drop_schema
+from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     from langchain_core.retrievers import BaseRetriever
 
     from knowtrail.graph.settings import Settings
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
 
 QUESTION = "How did the marine chronometer find longitude at sea?"
-EMBEDDER = HashEmbedder(64)
+EMBEDDER = HashEmbedder(32)
 METADATA = {
     "source": str,
     "title": str,
@@ -80,9 +81,10 @@ METADATA = {
 
 
 @pytest.fixture(scope="module")
-def stored(session_connection: Connection, server: Settings) -> Connection:
+def stored(
+    database: Database, session_connection: Connection, server: Settings
+) -> Connection:
     """Return a database with the bundled corpus and, beside it, a small one."""
-    drop_schema(session_connection, data=True)
     bundled = [
         RawDocument(
             source_id=str(a["id"]),
@@ -102,16 +104,19 @@ def stored(session_connection: Connection, server: Settings) -> Connection:
         metadata={"year": 1761, "tags": ["sea", "clock"], "source": "mine", "score": 1},
     )
     options = IngestOptions(themes="none")
-    for name, documents in (("voyage", bundled), ("small", [small])):
-        ingest_corpus(
-            session_connection,
-            [ListSource(documents)],
-            corpus=name,
-            embedder=EMBEDDER,
-            settings=server,
-            options=options,
-        )
-    return session_connection
+
+    def fill() -> None:
+        for name, documents in (("voyage", bundled), ("small", [small])):
+            ingest_corpus(
+                session_connection,
+                [ListSource(documents)],
+                corpus=name,
+                embedder=EMBEDDER,
+                settings=server,
+                options=options,
+            )
+
+    return database.holding("a voyage, and sea clocks", fill)
 
 
 @pytest.fixture
@@ -427,7 +432,7 @@ def test_tracers_are_told_of_the_embedder(retriever: KnowtrailRetriever) -> None
     assert [
         (t.get("ls_embedding_provider"), t.get("ls_embedding_model")) for t in told
     ] == [
-        ("HashEmbedder", "hash:64"),
+        ("HashEmbedder", "hash:32"),
         ("sentence-transformers", DEFAULT_EMBEDDER),
     ]
 
@@ -555,7 +560,7 @@ def test_the_embedder_of_the_corpus_is_found_by_its_name(stored: Connection) -> 
     """Without an embedder, the one that the corpus names is loaded."""
     retriever = KnowtrailRetriever(connection=stored, corpus="voyage")
     stored.driver.execute_query(
-        "MATCH (k:Corpus {name: 'voyage'}) SET k.embedder = 'hash:64'",
+        "MATCH (k:Corpus {name: 'voyage'}) SET k.embedder = 'hash:32'",
         database_=stored.database,
     )
     try:
@@ -578,7 +583,7 @@ def test_the_command_answers(
     found = search(
         stored, QUESTION, embedder=EMBEDDER, corpus="voyage", max_sentences=4
     )
-    settings = replace(server, embedder="hash:64", corpus="voyage")
+    settings = replace(server, embedder="hash:32", corpus="voyage")
     arguments = [QUESTION, "--max-sentences", "4", *(["--json"] if as_json else [])]
 
     ran = CliRunner().invoke(command, arguments, obj=settings, catch_exceptions=False)
@@ -613,7 +618,7 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
     found = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
     options = {
         "indexConfig": {
-            "vector.dimensions": 64,
+            "vector.dimensions": 32,
             "vector.similarity_function": "cosine",
         }
     }
@@ -626,7 +631,7 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
         again = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
     finally:
         stored.run_schema("DROP INDEX chunk_embedding IF EXISTS")
-        apply_schema(stored, dimensions=64)
+        apply_schema(stored, dimensions=32)
 
     assert again.hits == found.hits
 
@@ -673,10 +678,10 @@ def test_a_corpus_must_be_named_where_there_are_two(stored: Connection) -> None:
 def test_another_embedder_is_refused(stored: Connection) -> None:
     """A corpus is asked with the model that it was embedded with."""
     other = KnowtrailRetriever(
-        connection=stored, embedder=HashEmbedder(32), corpus="voyage"
+        connection=stored, embedder=HashEmbedder(64), corpus="voyage"
     )
 
-    with pytest.raises(CorpusDriftError, match=r"'hash:64'.*'hash:32'"):
+    with pytest.raises(CorpusDriftError, match=r"'hash:32'.*'hash:64'"):
         other.invoke(QUESTION)
 
 

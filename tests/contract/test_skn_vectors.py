@@ -17,11 +17,11 @@ from knowtrail.eval.models import parse_json_reply
 from knowtrail.eval.skn.metrics import (
     MEASURES,
     Scored,
-    abstains,
     bootstrap_ci,
     calibration_rows,
     summed_gaps,
 )
+from knowtrail.eval.skn.phases import abstains
 from tests.conftest import SHARED
 
 TOLERANCE = 1e-12

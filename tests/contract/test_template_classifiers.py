@@ -15,20 +15,21 @@ import pytest
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.specificity.classifier import (
+    WEIGHTS,
     TemplateClassifier,
     TrainedTemplateClassifier,
+    Weights,
+    fitted,
 )
 from knowtrail.retrieval.specificity.dspy_classifier import (
     DspyTemplateClassifier,
     ollama_lm,
 )
-from knowtrail.retrieval.specificity.features import WEIGHTS, Weights
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder
 from knowtrail.retrieval.specificity.query_templates import NONE, load_templates
 from knowtrail.retrieval.specificity.routes import choose_route
 from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
-from knowtrail.retrieval.specificity.training import fitted
 from tests.heritage import gazetteer_rows, rdf_custodians
 from tests.ollama import SMALL_MODEL, need_small_model
 

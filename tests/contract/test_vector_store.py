@@ -8,18 +8,18 @@ import pytest
 from langchain_core.documents import Document
 from langchain_tests.integration_tests.vectorstores import VectorStoreIntegrationTests
 
-from knowtrail.graph.db.schema import drop_schema
+from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.retrieval import KnowtrailRetriever, KnowtrailVectorStore
+from tests.databases import allow_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from langchain_core.vectorstores import VectorStore
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
+    from tests.databases import Database
 
 pytestmark = pytest.mark.integration
 
@@ -38,25 +38,28 @@ class TestStandard(VectorStoreIntegrationTests):
     @pytest.fixture
     def vectorstore(
         self, session_connection: Connection, server: Settings
-    ) -> Iterator[VectorStore]:
+    ) -> VectorStore:
         """Return a store whose corpus is not there."""
-        drop_schema(session_connection, data=True)
-        yield KnowtrailVectorStore(
+        embedder = self.get_embeddings()
+        delete_data(session_connection)
+        allow_vectors(session_connection, len(embedder.embed_query("length")))
+        return KnowtrailVectorStore(
             corpus="standard",
-            embedder=self.get_embeddings(),
+            embedder=embedder,
             connection=session_connection,
             settings=server,
         )
-        drop_schema(session_connection, data=True)
 
 
 @pytest.fixture(scope="module")
-def store(session_connection: Connection, server: Settings) -> KnowtrailVectorStore:
+def store(
+    database: Database, session_connection: Connection, server: Settings
+) -> KnowtrailVectorStore:
     """Return a store of four documents, each with a year."""
-    drop_schema(session_connection, data=True)
+    database.holding("nothing", lambda: None)
     return KnowtrailVectorStore.from_texts(
         list(LINES),
-        HashEmbedder(64),
+        HashEmbedder(32),
         [{"year": 1900 + n, "title": f"Page {n}"} for n in range(4)],
         ids=[f"d{n}" for n in range(4)],
         corpus="lines",
@@ -79,7 +82,7 @@ def test_scores_are_cosines(store: KnowtrailVectorStore) -> None:
 
 def test_a_vector_finds_what_its_text_finds(store: KnowtrailVectorStore) -> None:
     """Searching by the vector of a question is searching by the question."""
-    vector = HashEmbedder(64).embed_query("tides in a harbour")
+    vector = HashEmbedder(32).embed_query("tides in a harbour")
 
     assert store.similarity_search_by_vector(vector, k=2) == store.similarity_search(
         "tides in a harbour", k=2
@@ -112,7 +115,7 @@ def test_the_corpus_can_be_walked(
 ) -> None:
     """A retriever of the same corpus finds the same documents as chunks."""
     retriever = KnowtrailRetriever(
-        connection=session_connection, embedder=HashEmbedder(64), corpus="lines"
+        connection=session_connection, embedder=HashEmbedder(32), corpus="lines"
     )
 
     found = retriever.invoke(LINES[3], k=1)

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from knowtrail.graph.errors import SettingsError, SourceError, UnreachableError
-from knowtrail.ingest.parsing import parse
+from knowtrail.ingest.prepare import parse
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from knowtrail.ingest.sources._mediawiki import MediaWikiApi
 from knowtrail.ingest.sources.wikipedia import WikipediaSource

@@ -15,9 +15,8 @@ import pytest
 from werkzeug import Request, Response
 
 from knowtrail.eval.zelo.annotation import annotate
-from knowtrail.eval.zelo.chat_judges import ChatJudge
 from knowtrail.eval.zelo.judgements import Answer, Matchup
-from knowtrail.eval.zelo.judges import load_judges
+from knowtrail.eval.zelo.judges import ChatJudge, load_judges
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.rerank.datasets import Document, Query, read_annotated
@@ -170,7 +169,7 @@ def judge_with(
         path.write_text(JUDGE.format(**values), "utf-8")
         (found,) = load_judges(file=path, settings=Settings.from_env(env={}))
         assert isinstance(found, ChatJudge)
-        found._pause = 0.01
+        found.pause = 0.01
         return found
 
     return made
@@ -315,9 +314,9 @@ def test_a_refused_prompt_is_a_failure(service: Service, judge: ChatJudge) -> No
 @pytest.mark.parametrize(
     ("bad", "said"),
     [
-        ({"reasoning": "x", "score": 7}, "not in [-1, 1]: 7"),
-        ({"reasoning": "x", "score": "high"}, "no number: 'high'"),
-        ({"reasoning": "x"}, "no number: 'None'"),
+        ({"reasoning": "x", "score": 7}, "score 7 is no number in [-1, 1]"),
+        ({"reasoning": "x", "score": "high"}, "score 'high' is no number in"),
+        ({"reasoning": "x"}, "score None is no number in"),
     ],
 )
 def test_a_useless_answer_is_asked_for_once_more(
@@ -340,7 +339,7 @@ def test_useless_answers_fail(service: Service, judge: ChatJudge) -> None:
     found = ask(judge)
 
     assert (found.score, found.came, found.prompt_tokens) == (None, True, 600)
-    assert found.error == "The score is not in [-1, 1]: -3."
+    assert found.error == "The score -3 is no number in [-1, 1]."
 
 
 @pytest.mark.parametrize(("before", "times"), [([], 3), ([GOOD], 10)])

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from knowtrail.eval.zelo.battles import Battles, preferences
-from knowtrail.eval.zelo.fit import fit_battles, win_matrix
+from knowtrail.eval.zelo.fit import Battles, fit_battles, preferences, win_matrix
 from knowtrail.eval.zelo.metrics import (
     benchmark_accuracy,
     benchmark_ndcg,

@@ -25,6 +25,7 @@ NOTES = {
     "light.md": "# Lighthouse\n\nThe lighthouse has a keeper. Mara lives there.",
     "ferry.txt": "The ferry crosses twice a day, past the [[Lighthouse]]. It waits.",
 }
+TUTORIAL = "docs/tutorial.md"
 PAGES = ("Autism", "Astronomer", "Astronomers and Astrophysicists", "Alien")
 
 
@@ -89,6 +90,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     other = gold.replace("450", "455").replace("[]", '[{"metal": "Cu"}]')
     (folder / "other.jsonl").write_text(other, "utf-8")
     (folder / "schema.json").write_text(schema, "utf-8")
+    texts, asked = blocks(TUTORIAL, "json")
+    (folder / "harbour.jsonl").write_text(texts, "utf-8")
+    (folder / "harbour-questions.jsonl").write_text(asked, "utf-8")
     passages, questions = blocks("docs/how-to/evaluate-retrieval.md", "json")
     (folder / "passages.jsonl").write_text(passages, "utf-8")
     (folder / "questions.jsonl").write_text(questions, "utf-8")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import runpy
+import subprocess
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.bundled import articles
@@ -16,7 +18,7 @@ from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval.rerank.datasets import read_annotated
 from knowtrail.retrieval.traverse import traverse
-from tests.command_line import ROOT
+from tests.command_line import PROGRAM, ROOT
 from tests.corpora import ListSource
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class Scripts:
     def run(self, name: str) -> list[str]:
         """Return the lines that a script prints."""
         self._capsys.readouterr()
-        runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+        runpy.run_path(str(ROOT / "docs" / "examples" / name), run_name="__main__")
         shown = self._capsys.readouterr()
         assert shown.err == ""
         return shown.out.splitlines()
@@ -96,6 +98,65 @@ def test_langchain_example_prints_four_answers(scripts: Scripts) -> None:
     assert heads[0] in titles
 
 
+def test_langgraph_example_searches_and_answers(scripts: Scripts) -> None:
+    """The question, the call, passages of the corpus, and the model's last word."""
+    lines = scripts.run("langgraph_agent.py")
+
+    said = "\n".join(lines)
+    assert lines[0] == f"human: {QUESTION}"
+    assert "\nai: \ntool: " in said
+    passages = said.partition("tool: ")[2].partition("\nai: ")[0]
+    stored = " ".join(" ".join(document.raw.split()) for document in DOCUMENTS)
+    assert passages[:60] in stored
+    assert lines[-1] == "ai: By clocks that kept the time of the home port."
+
+
+def test_memory_of_an_agent_is_kept_in_the_graph(scripts: Scripts) -> None:
+    """A second agent goes on with the thread, and what was said is a history."""
+    lines = scripts.run("langgraph_memory.py")
+    kept = scripts.connection.query(
+        "MATCH (:Thread)-->(c:Checkpoint) RETURN count(c) > 3 AS kept"
+    )
+    scripts.connection.run_schema(
+        "MATCH (n:Thread|Checkpoint|ChannelState|PendingWrite|Branch|Session|Message) "
+        "DETACH DELETE n"
+    )
+
+    assert lines == [
+        "0 messages of this thread were known, now there are 4",
+        f"human: {QUESTION}",
+        "ai: By clocks.",
+        "4 messages of this thread were known, now there are 6",
+        f"human: {QUESTION}",
+        "ai: By clocks.",
+        "human: And before such clocks?",
+        "ai: By the moon's place.",
+    ]
+    assert kept == [{"kept": True}]
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("scripts")
+def test_deep_agent_reads_by_a_client_of_its_own() -> None:
+    """An agent in another environment, with another SDK, calls the server's tools."""
+    script = ROOT / "docs" / "examples" / "deep_agent.py"
+
+    done = subprocess.run(
+        ["uv", "run", "--quiet", "--script", script, *PROGRAM, "mcp"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,  # the first time, its environment is made
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert f"human: {QUESTION}" in done.stdout
+    assert done.stdout.count("\ntool: ") == 2
+    assert any(document.title in done.stdout for document in DOCUMENTS)
+    assert "ai: By clocks that kept the time of the home port." in done.stdout
+
+
 def test_py2neo_example_prints_the_walk_as_a_table(
     scripts: Scripts, server: Settings
 ) -> None:
@@ -135,20 +196,52 @@ def test_example_of_judgement_benchmarks_draws_and_explains(
     assert "scores A" in out
 
 
-def test_notebook_has_its_pictures_inline(scripts: Scripts) -> None:
-    """Every cell runs as Jupyter runs it; four of them show a PNG."""
-    from IPython.core.interactiveshell import InteractiveShell
+NOTEBOOKS = {
+    "dump-to-map": 2,
+    "extraction-fields": 1,
+    "first-walk": 4,
+    "heritage-questions": 2,
+    "langchain-evaluated": 1,
+    "relevance-in-pairs": 1,
+}
+"""Notebook -> how many pictures it shows."""
 
-    notebook = json.loads((ROOT / "examples" / "walks.ipynb").read_text("utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    shell = InteractiveShell()
-    shown = []
 
-    for cell in cells:
-        ran = shell.run_cell("".join(cell["source"]))
-        assert ran.success, (cell["source"], ran.error_in_exec)
-        shown += shell.display_formatter.format(ran.result)[0]
+def test_notebooks_are_stored_without_what_they_show() -> None:
+    """All are known here, and begin with what the reader can do after them."""
+    folder = ROOT / "docs" / "notebooks"
+    books = {p.stem: nbformat.read(p, 4) for p in sorted(folder.glob("*.ipynb"))}
 
-    assert shown.count("image/png") == 4
-    assert scripts.connection.read("retrieval/corpora")
-    assert not any(cell["outputs"] for cell in cells)
+    assert list(books) == sorted(NOTEBOOKS)
+    assert [
+        name
+        for name, book in books.items()
+        if any(
+            cell.get("outputs") or cell.get("execution_count") for cell in book.cells
+        )
+        or "After this notebook you can" not in book.cells[0].source
+    ] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.one_line
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_notebook_has_its_pictures_inline(
+    scripts: Scripts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Every cell runs in a kernel of Jupyter's, without a word on standard error."""
+    for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
+    book = nbformat.read(ROOT / "docs" / "notebooks" / f"{name}.ipynb", 4)
+    where = {"metadata": {"path": str(tmp_path)}}
+
+    NotebookClient(book, timeout=280, kernel_name="python3", resources=where).execute()
+
+    shown = [output for cell in book.cells for output in cell.get("outputs", ())]
+    kinds = [set(output.get("data", ())) for output in shown]
+    assert (
+        sum(bool(k & {"image/png", "image/svg+xml"}) for k in kinds) == NOTEBOOKS[name]
+    )
+    assert [output for output in shown if output.get("name") == "stderr"] == []
+    assert scripts.connection.read("retrieval/corpora") or name == "heritage-questions"

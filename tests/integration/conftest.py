@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.db.schema import drop_schema, vector_dimensions
 from knowtrail.graph.py2neo import Graph
+from tests.databases import allow_vectors
 from tests.py2neo_graphs import fill_films
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def emptied(session_connection: Connection) -> Connection:
     """Return a connection to a database that is emptied once, for a whole module."""
     session_connection.run_schema("MATCH (n) WHERE NOT n:SchemaVersion DETACH DELETE n")
-    if vector_dimensions(session_connection) not in {None, 32}:
-        drop_schema(session_connection)
+    allow_vectors(session_connection)
     return session_connection
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.integration
 
-CHUNKS, DIMENSIONS, QUESTIONS = 4000, 32, amount(100, 300)
+CHUNKS, DIMENSIONS = 4000, 32
 _WRITE = """
 MERGE (k:Corpus {name: 'many'})
 MERGE (d:Document {id: 'd', corpus: 'many', title: 'Many'})
@@ -65,10 +65,11 @@ def test_the_first_anchor_is_that_of_an_exact_search(
 ) -> None:
     """For at least 99 of 100 questions, near chunks and far from all of them."""
     connection, stored = many
+    count = amount(100, 300)
     generator = np.random.default_rng(4)
-    noise = generator.standard_normal((QUESTIONS, DIMENSIONS)) / np.sqrt(DIMENSIONS)
-    near = stored[generator.choice(CHUNKS, size=QUESTIONS)]
-    questions = near * (np.arange(QUESTIONS) % 3 > 0)[:, None] + noise
+    noise = generator.standard_normal((count, DIMENSIONS)) / np.sqrt(DIMENSIONS)
+    near = stored[generator.choice(CHUNKS, size=count)]
+    questions = near * (np.arange(count) % 3 > 0)[:, None] + noise
     ids = [f"c{i:05}" for i in range(CHUNKS)]
     reader = CypherReader(connection, corpus="many")
 
@@ -79,4 +80,4 @@ def test_the_first_anchor_is_that_of_an_exact_search(
         exact = ranked(ids, cosines(question, stored))[0]
         agreed += found.ids[best] == ids[exact]
 
-    assert agreed >= 0.99 * QUESTIONS
+    assert agreed >= 0.99 * count

@@ -729,6 +729,7 @@ def test_no_space_for_working_files_is_one_line_and_can_be_mended(
     assert len(user.titles()) == 14
 
 
+@pytest.mark.thorough
 def test_no_space_for_a_picture_leaves_the_old_one(user: User, tmp_path: Path) -> None:
     """A picture that does not fit is one line, and the last one stays whole."""
     picture = tmp_path / "walk.html"

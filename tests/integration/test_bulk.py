@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.schema import apply_schema, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.server import join_server
@@ -23,10 +24,12 @@ from knowtrail.ingest import pipeline
 from knowtrail.ingest.bulk import load
 from knowtrail.ingest.bulk.export import export_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
+from tests.conftest import LINES
 from tests.corpora import ListSource
+from tests.databases import Database
 from tests.integration.bulk_child import CORPUS, ITEMS
 from tests.integration.ingest_child import FirstWords
-from tests.java import short_lived
+from tests.java import plan_once, short_lived
 from tests.tiers import amount
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(2400)]
@@ -88,20 +91,27 @@ def bulk(settings, **more):
         )
 
 
-def test_both_doors_make_the_same_graph(connection, tmp_path, words):
+@pytest.mark.one_line
+def test_both_doors_make_the_same_graph(connection, servers, tmp_path, words):
     """Digest, vectors, settings and checks are the same; a second run writes nothing.
 
-    The server in use, and a database with data, are refused in one line.
+    The server in use, and a database with data, are refused in one line. The vector
+    index keeps the settings that it was made with before. With `--all` the other line
+    of Neo4j has the same graph by Bolt.
     """
     bolt = by_bolt(connection, tmp_path / "bolt")
     home = tmp_path / "bulk"
     settings = Settings.from_env(env={}, home=home)
+    plan_once(home)
     with short_lived():
-        with join_server(home), pytest.raises(ServerError, match="in use by another"):
-            bulk(settings)
+        with join_server(home), open_connection(settings) as empty:
+            apply_schema(empty, dimensions=32, hnsw={"m": 24})
+            with pytest.raises(ServerError, match="in use by another"):
+                bulk(settings)
         report = bulk(settings)
         with open_connection(settings) as loaded:
             assert_same(found(loaded), bolt)
+            assert hnsw_settings(loaded)["m"] == 24
             assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
             command, files = export_corpus(loaded, CORPUS, tmp_path / "files")
             again = by_bolt(loaded, home)
@@ -117,6 +127,9 @@ def test_both_doors_make_the_same_graph(connection, tmp_path, words):
     assert files.relationships == written.relationships_created
     if not amount(0, 1):
         return
+    with Connection.open(servers.settings(LINES[1])) as other:
+        Database(other).holding("nothing", lambda: None)
+        assert_same(by_bolt(other, tmp_path / "other"), bolt)
     elsewhere = tmp_path / "elsewhere"
     with short_lived():
         join_server(elsewhere).close()
@@ -131,6 +144,7 @@ def test_both_doors_make_the_same_graph(connection, tmp_path, words):
     assert all(np.array_equal(vectors[key], bolt[1][key]) for key in bolt[1])
 
 
+@pytest.mark.one_line
 @pytest.mark.thorough
 def test_killed_at_every_stage_the_graph_is_that_of_one_run(
     connection, tmp_path, words

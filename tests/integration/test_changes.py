@@ -25,8 +25,10 @@ from knowtrail.ingest import (
 from knowtrail.ingest.forgetting import forget_documents
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource, article, redirect, title_of
+from tests.databases import plan_steps
 from tests.integration.ingest_child import FirstWords
 from tests.tiers import amount
 
@@ -131,13 +133,15 @@ class History:
 
 
 def page(number, edition):
-    """Return a page; its editions differ in length, and share sentences."""
+    """Return a page; editions differ in length, share sentences, and move them."""
     whole = article(number, version=edition // 2, sentences=4 + edition % 2 * 2)
+    if edition == 1:
+        whole = replace(whole, raw=f"It rains. It rains. {whole.raw} It rains.")
     return replace(whole, metadata={"number": number, "edition": edition})
 
 
 @settings(
-    max_examples=amount(3, 30),
+    max_examples=amount(2, 30),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -188,22 +192,80 @@ def test_texts_that_did_not_change_are_not_read(connection, server, monkeypatch)
     assert read == ["Unheard"]
 
 
-def test_the_database_index_proposes_neighbours_of_a_small_change(
+def test_an_edit_keeps_what_is_written_as_before(connection, server, monkeypatch):
+    """Chunks and sentences of the same text stay, with their vectors; others go."""
+    delete_data(connection)
+    history = History(connection, server, IngestOptions())
+    history.step("ingest", dict.fromkeys(range(8), 0), {})
+    before = stored_texts(connection)
+    embedded = []
+    embed = HashEmbedder.embed_array
+    monkeypatch.setattr(
+        HashEmbedder,
+        "embed_array",
+        lambda self, texts: embedded.extend(texts) or embed(self, texts),
+    )
+
+    history.step("ingest", {3: 1}, {})
+
+    after = stored_texts(connection)
+    assert len(before.keys() - after.keys()) == 0
+    assert all(after[key] == node for key, node in before.items())
+    new = {key[0] for key in after.keys() - before.keys()}
+    assert set(embedded) & new == new
+    assert not set(embedded) & {text for text, _ in before}
+
+
+def test_a_chunk_that_stays_has_one_successor(connection, server):
+    """Its sentences are new ones, as equal ones before them went."""
+    old = ("Alpha", "Xray", "Bravo", "Yankee", "Alpha", "Bravo", "Charlie", "Delta")
+    new = ("Alpha", "Bravo", "Zulu", "Whisky", "Charlie", "Delta")
+    digests = []
+    for states in ((old, new), (new,)):
+        delete_data(connection)
+        for words in states:
+            text = " ".join(f"{word} walks home." for word in words)
+            ingest_corpus(
+                connection,
+                [ListSource([RawDocument(source_id="1", title="Walks", raw=text)])],
+                corpus="made",
+                embedder=HashEmbedder(32),
+                settings=server,
+                options=IngestOptions(themes="none", window=2, stride=2),
+            )
+        digests.append(corpus_digest(connection, "made"))
+
+    assert digests[0] == digests[1]
+
+
+def stored_texts(connection):
+    """Return the node of each sentence and chunk by its text and id."""
+    rows = connection.query(
+        "MATCH (n:Chunk|Sentence) RETURN n.text AS text, n.id AS id, elementId(n) AS e"
+    )
+    return {(row["text"], row["id"]): row["e"] for row in rows}
+
+
+def test_a_kept_index_proposes_neighbours_of_a_small_change(
     connection, server, monkeypatch
 ):
     """In a corpus too large for exact search nearly all exact edges are there."""
     delete_data(connection)
+    monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 20)
+    monkeypatch.setattr(similar_linking, "_WORN_SHARE", 1)
     options = IngestOptions(inter_top_x=3, inter_threshold=-1.0)
     history = History(connection, server, options)
     history.step("ingest", dict.fromkeys(range(40), 0), {})
-    monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 20)
-    monkeypatch.setattr(similar_linking, "_INDEXED_SHARE", 2)
-    asked = []
-    read = similar_linking._Linking._propose
+    made, read = [], []
+    make, vectors = neighbour_index.NeighbourIndex._make, similar_linking._Linking
+    load = vectors._vectors
     monkeypatch.setattr(
-        similar_linking._Linking,
-        "_propose",
-        lambda self, file, rows: asked.append(len(rows)) or read(self, file, rows),
+        neighbour_index.NeighbourIndex,
+        "_make",
+        lambda self, kept: made.append(kept) or make(self, kept),
+    )
+    monkeypatch.setattr(
+        vectors, "_vectors", lambda self, ids: read.append(ids) or load(self, ids)
     )
 
     history.step("ingest", {3: 1, 41: 0}, {})
@@ -216,8 +278,9 @@ def test_the_database_index_proposes_neighbours_of_a_small_change(
     monkeypatch.setattr(pipeline, "theme_source", lambda *_: FirstWords())
     history.ingest(history.pages, history.redirects)
     exact = similar_edges(connection)
-    assert asked
-    assert row["settings"]["similarMethod"] == "exact, changes by chunk_embedding"
+    assert not made
+    assert max(map(len, read)) == 2
+    assert row["settings"]["similarMethod"].startswith("ivf ")
     assert len(edges & exact) >= 0.99 * len(exact)
 
 
@@ -236,18 +299,19 @@ def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatc
     history = History(connection, server, IngestOptions(inter_threshold=-1.0))
     monkeypatch.setattr(similarity, "ROWS", 16)
     pages = dict.fromkeys(range(14), 1)
-    search, starts = similar_linking.search_neighbours, []
+    blocks, starts = similarity.Comparison.blocks, []
 
-    def broken(*args, **more):
-        starts.append(more["start"])
-        found = search(*args, **more)
-        return replace(found, blocks=breaking_off(found.blocks, after=3))
+    def broken(self, start):
+        if self._same_group:
+            return blocks(self, start)
+        starts.append(start)
+        return breaking_off(blocks(self, start), after=3)
 
-    monkeypatch.setattr(similar_linking, "search_neighbours", broken)
+    monkeypatch.setattr(similarity.Comparison, "blocks", broken)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             history.ingest(pages, {})
-    monkeypatch.setattr(similar_linking, "search_neighbours", search)
+    monkeypatch.setattr(similarity.Comparison, "blocks", blocks)
     history.ingest(pages, {})
 
     whole = corpus_digest(connection, "made")
@@ -265,6 +329,7 @@ def breaking_off(blocks, *, after):
     raise KeyboardInterrupt
 
 
+@pytest.mark.thorough
 def test_saved_queries_read_no_other_corpus(connection, server):
     """What people ask of one corpus looks at no document or walk of another."""
     delete_data(connection)
@@ -293,14 +358,8 @@ def scanned_rows(connection, name):
     """Return how many nodes a saved query of corpus `one` finds by a label alone."""
     record = statement_record(name)
     params = dict.fromkeys(record.params) | {"corpus": "one"}
-    plans = [
-        connection.driver.execute_query(
-            f"PROFILE\n{record.text}", params
-        ).summary.profile
-    ]
-    for plan in plans:
-        plans += plan.get("children", [])
-    return sum(p["rows"] for p in plans if "LabelScan" in p["operatorType"])
+    steps = plan_steps(connection, f"PROFILE\n{record.text}", params)
+    return sum(step["rows"] for step in steps if "LabelScan" in step["operatorType"])
 
 
 def test_what_was_interrupted_and_undone_is_linked_again(connection, server):

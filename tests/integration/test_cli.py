@@ -41,12 +41,13 @@ SAVED = [
     for name in statement_names()
     if name.startswith("inspect/")
     and not re.search(
-        ":(Traversal|Eval[A-Z]|Extraction|Concept|Battle|JUDGED|Custodian|Conversation)",
+        ":(Traversal|Research|Eval[A-Z]|Extraction|Concept|Battle|JUDGED|Custodian"
+        "|Conversation)",
         statement(name),
     )
 ]
-"""Saved queries about corpora; those about walks, evaluations, extractions, judgements,
-institutions and conversations have tests of their own."""
+"""Saved queries about corpora; those about walks, research, evaluations, extractions,
+judgements, institutions and conversations have tests of their own."""
 
 GRAPH = """
 CREATE (k:Corpus {name: 'tales'})
@@ -345,6 +346,21 @@ WRITING = [
     "TERMINATE TRANSACTIONS t YIELD message RETURN message",
     "// x\rTERMINATE TRANSACTION 'neo4j-transaction-0' /*\nEXPLAIN */",
     "// x\rCALL db.clearQueryCaches() /*\nSHOW */",
+    "LOAD CSV FROM 'file:///a.csv' AS r RETURN r",
+    "PROFILE LOAD CSV WITH HEADERS FROM 'http://127.0.0.1:1/' AS r RETURN r",
+    "CYPHER 5 /* x */ LOAD CSV FROM 'ftp://127.0.0.1:1/a' AS r RETURN r",
+    "MATCH (k:Keeper) CALL (k) { LOAD CSV FROM 'file:///' + k.a AS r RETURN r } "
+    "RETURN r",
+    "RETURN 1 AS r UNION ALL LOAD CSV FROM $url AS r RETURN 1 AS r",
+    "RETURN EXISTS { LOAD CSV FROM 'file:///a' AS r RETURN r } AS r",
+    "RETURN COUNT { LOAD CSV FROM 'file:///a' AS r RETURN r } AS r",
+    "RETURN COLLECT { LOAD CSV FROM 'https://a.example/' AS r RETURN r[0] } AS r",
+    "RETURN head(COLLECT { LOAD CSV FROM 'http://127.0.0.1:1/' AS r RETURN 1 }) AS r",
+    "RETURN COLLECT { LOAD CSV FROM 'file:///a' AS r RETURN r[0] }[0] AS r",
+    "RETURN [x IN [1] | COUNT { load /**/ csv FROM 'file:///a' AS r RETURN r }] AS r",
+    "RETURN coalesce(null, EXISTS { LOAD CSV FROM 'file:///a' AS r RETURN r }) AS r",
+    "RETURN head(COLLECT { CALL dbms.killConnection('bolt-1') YIELD message "
+    "RETURN message }) AS r",
 ]
 LOOKING = [
     "SHOW INDEXES YIELD name RETURN name",

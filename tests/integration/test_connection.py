@@ -12,16 +12,19 @@ import neo4j
 import pytest
 from neo4j.exceptions import TransientError
 
-from knowtrail.graph.db.connection import AsyncConnection, Connection, translate_errors
+from knowtrail.graph.db.connection import AsyncConnection, Connection
+from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,
     SettingsError,
     UnavailableError,
 )
+from tests.proxies import proxied, self_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
 
@@ -92,6 +95,31 @@ async def test_nothing_listening_is_unavailable_async(
         await AsyncConnection.open(
             replace(server, uri=f"bolt://127.0.0.1:{silent_port}")
         )
+
+
+def test_a_certificate_is_verified(
+    server: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only one that SSL_CERT_FILE vouches for is taken, and only for its own host."""
+    address = urlsplit(server.uri or "")
+    context, signed_by = self_signed(tmp_path, "localhost")
+    told = []
+
+    with proxied(address.hostname or "", address.port or 0, context) as proxy:
+        for name, trusted in (
+            *(("localhost", None), ("localhost", signed_by)),
+            ("127.0.0.1", signed_by),
+        ):
+            monkeypatch.setenv("SSL_CERT_FILE", str(trusted or tmp_path / "none"))
+            try:
+                uri = f"bolt+s://{name}:{proxy.port}"
+                Connection.open(replace(server, uri=uri)).close()
+                told.append("taken")
+            except SettingsError as error:
+                told.append(str(error).partition("(")[2].partition(")")[0])
+
+    reasons = ["self-signed certificate", "taken", "IP address mismatch"]
+    assert [text.partition(",")[0] for text in told] == reasons
 
 
 def test_browsers_connect_by_websocket(server: Settings) -> None:

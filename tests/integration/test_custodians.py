@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.eval.specificity.experiments import SpecificityResults
-from knowtrail.eval.specificity.judging import ask_questions
-from knowtrail.eval.specificity.measures import (
-    measure,
-    store_experiment,
-    store_outcomes,
-)
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
+    ask_questions,
     bundled_questions,
     custodians_of,
     key_of,
     load_questions,
     memory_pipeline,
+)
+from knowtrail.eval.specificity.measures import (
+    SpecificityResults,
+    measure,
+    store_experiment,
+    store_outcomes,
 )
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import apply_schema
@@ -42,6 +42,7 @@ from knowtrail.ingest.custodians import (
 from knowtrail.ingest.verify import corpus_digest
 from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 from tests.command_line import CommandLine
+from tests.databases import plan_steps
 from tests.tiers import amount
 
 if TYPE_CHECKING:
@@ -176,12 +177,11 @@ def test_points_are_found_by_their_index(connection: Connection) -> None:
     apply_schema(connection)
     params = {"latitude": 52, "longitude": 5, "km": 1, "limit": 9}
 
-    with connection.driver.session() as session:
-        text = f"EXPLAIN {statement('custodians/near')}"
-        plan = session.run(text, params, corpus=None, types=None).consume().plan
+    text = f"EXPLAIN {statement('custodians/near')}"
+    steps = plan_steps(connection, text, params | {"corpus": None, "types": None})
 
-    assert "NodeIndexSeek" in str(plan)
-    assert "NodeByLabelScan" not in str(plan)
+    assert "NodeIndexSeek" in str(steps)
+    assert "NodeByLabelScan" not in str(steps)
 
 
 def test_a_corpus_without_documents_is_written_as_rdf(

@@ -64,14 +64,12 @@ def _report(user: CommandLine, corpus: str, *words: str | Path) -> dict[str, obj
 
 
 @pytest.mark.one_line
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("titles", "question", "says"),
     [
         (SMALL, "What do astronomers study?", "star|planet|galax"),
-        pytest.param(
-            *(LARGE, "What causes autism?", "genetic|hereditab|heritab"),
-            marks=pytest.mark.thorough,
-        ),
+        (LARGE, "What causes autism?", "genetic|hereditab|heritab"),
     ],
 )
 def test_part_of_a_real_dump_answers_a_question(

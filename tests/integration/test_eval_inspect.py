@@ -9,7 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, open_run
 from knowtrail.graph.db.schema import apply_schema, delete_data
@@ -161,6 +163,37 @@ def test_records_that_differ_are_named(two: Connection) -> None:
     assert ask(two, "eval_records_apart") == [
         {"record": "b", "first": 0.5, "second": 1.0, "difference": 0.5}
     ]
+
+
+def test_pairs_of_records_have_a_difference_with_its_interval(
+    own_two: Connection,
+) -> None:
+    """By Student's t over the records of both runs; too few have no interval."""
+    (few,) = ask(own_two, "eval_differences")
+    rng = np.random.default_rng(7)
+    values = rng.random((2, 12))
+    for number, row in enumerate(values):
+        run = run_of(f"q{number}", 5 + number, kind="retrieval")
+        with open_run(own_two, run) as writer:
+            for at, value in enumerate(row):
+                scores = {"recall_5": float(value), "hops": float(at), "stopReason": ""}
+                writer.add(EvalRecord(record_id=f"q{at}", scores=scores))
+            writer.add(EvalRecord(record_id=f"only {number}", scores={"recall_5": 1.0}))
+
+    first, *rest = ask(own_two, "eval_differences")
+
+    assert (few["measure"], few["n"], few["difference"]) == ("f1", 2, 0.25)
+    assert (few["low"], few["high"]) == (None, None)
+    gain = values[1] - values[0]
+    exact = ttest_1samp(gain, 0).confidence_interval(0.95)
+    assert (first["measure"], first["n"]) == ("recall_5", 12)
+    assert first["difference"] == pytest.approx(gain.mean(), abs=1e-4)
+    assert first["low"] == pytest.approx(exact.low, abs=2e-3)
+    assert first["high"] == pytest.approx(exact.high, abs=2e-3)
+    assert (first["higher"], first["lower"]) == ((gain > 0).sum(), (gain < 0).sum())
+    assert [row["measure"] for row in rest] == ["hops"]
+    assert len(ask(own_two, "eval_records_apart")) == 14
+    assert ask(own_two, "eval_records_apart", measure="hops") == []
 
 
 def test_worst_fields_of_the_latest_run(own_two: Connection) -> None:

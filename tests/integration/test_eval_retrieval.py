@@ -21,7 +21,7 @@ from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.models.embedding_models import HashEmbedder
 
 if TYPE_CHECKING:
-    from knowtrail.eval.retrieval import RetrievalDataset
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
     from knowtrail.eval.retrieval.evaluation import Evaluation
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings

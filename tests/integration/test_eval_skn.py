@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.eval.skn import BenchmarkOptions, run_models
+from knowtrail.eval.skn.metrics import calculate_metrics
 from knowtrail.eval.skn.results import store_outcome
-from knowtrail.eval.skn.scoring import calculate_metrics
 from knowtrail.graph.db.schema import apply_schema
 from tests.command_line import CommandLine
 from tests.unit.eval.skn.conftest import Scripted

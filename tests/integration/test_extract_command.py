@@ -222,7 +222,7 @@ MISTAKES = [
     (["--recorded-only", "--search", "a"], 2, "needs --search-results FILE"),
     (["--search", "a", "--documents", "b"], 2, "give one of them"),
     (["--search-results", "none.json", "--recorded-only", "--search", "a"], 2,
-     "Cannot read the search results none.json"),
+     "none.json cannot be read"),
 ]  # fmt: skip
 
 

@@ -135,7 +135,7 @@ _STATES = st.lists(
 
 
 @settings(
-    max_examples=amount(4, 25),
+    max_examples=amount(2, 25),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

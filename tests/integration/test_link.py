@@ -36,7 +36,9 @@ def _run_and_close(work: Coroutine[Any, Any, None]) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts in /proc")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("runs", [asyncio.run, _run_and_close])
+@pytest.mark.parametrize(
+    "runs", [asyncio.run, pytest.param(_run_and_close, marks=pytest.mark.thorough)]
+)
 def test_connections_end_with_their_loop(
     server: Settings, runs: Callable[[Coroutine[Any, Any, None]], None]
 ) -> None:
@@ -50,6 +52,7 @@ def test_connections_end_with_their_loop(
         assert await connection.aquery("RETURN 1 AS x") == [{"x": 1}]
 
     runs(ask())
+    gc.collect()  # what other tests left
     before = _open_files()
     for _ in range(2):
         runs(ask())

@@ -78,7 +78,7 @@ async def client(server: Settings, *, write: bool = False) -> AsyncIterator[Clie
     """Yield a client of a server in this process."""
     async with await AsyncConnection.open(server) as connection:
         with closing(Tools(connection, server)) as tools:
-            async with Client(build_server(server, tools, write=write)) as asking:
+            async with Client(build_server(tools, write=write)) as asking:
                 yield asking
 
 
@@ -272,9 +272,18 @@ async def test_an_agent_that_may_write_stores_and_forgets(
     own = replace(server, embedder="hash:32")
     async with client(own, write=True) as asking:
         assert set(READING) < {t.name for t in (await asking.list_tools()).tools}
+        notes: list[tuple[float, str | None]] = []
+
+        async def note(progress: float, _: float | None, message: str | None) -> None:
+            notes.append((progress, message))
+
         for told in ("Stored", "Already stored"):
-            result = await asking.call_tool("ingest_text", given_)
+            result = await asking.call_tool(
+                "ingest_text", given_, progress_callback=note
+            )
             assert result.content[0].text.startswith(told)  # type: ignore[union-attr]
+        assert len(notes) > 2
+        assert any(": 1" in str(message) for _, message in notes)
         found = await ask(asking, "search", question="amber", corpus="notes")
         assert found["parts"][0]["text"] == given_["text"]
         lost = {"corpus": "notes", "title": "Amber"}
@@ -338,9 +347,9 @@ async def test_over_http_it_is_guarded_as_serve_is(
         "KNOWTRAIL_SERVE_KEY": "0123456789abcdef",
     }
     with serving(*words, "--http", env=env, ready=False) as served:
-        key = {"Authorization": "Bearer 0123456789abcdef"}
+        url, key = f"{served.url}/mcp", {"Authorization": "Bearer 0123456789abcdef"}
         answers = [
-            (await asyncio.to_thread(post, served.url, headers=headers)).status_code
+            (await asyncio.to_thread(post, url, headers=headers)).status_code
             for headers in (
                 *({}, {"Authorization": "Bearer wrong"}),
                 *(
@@ -352,7 +361,7 @@ async def test_over_http_it_is_guarded_as_serve_is(
         assert answers == [401, 401, 403, 403]
         async with (
             create_mcp_http_client(headers=key) as http,
-            Client(streamable_http_client(served.url, http_client=http)) as asking,
+            Client(streamable_http_client(url, http_client=http)) as asking,
         ):
             found = await ask(asking, "search", question="What shapes the reef?")
         assert found["parts"]

@@ -22,7 +22,7 @@ from knowtrail.graph.server import server_status, stop_server
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call
 from tests.command_line import spawn, typed
-from tests.java import short_lived
+from tests.java import plan_once, short_lived
 from tests.ollama import MODEL, parrot_server
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def home(
     line = ["--neo4j", request.param] if request.param else []
     env = {"KNOWTRAIL_OLLAMA_URL": parrot.url, "KNOWTRAIL_LANGUAGE_MODEL": MODEL}
     try:
+        plan_once(home)
         with short_lived(*line[1:]):
             started = spawn(f"--home={home}", "server", "start", *line, env=env)
         assert started.code == 0, started.errors
@@ -333,8 +334,8 @@ def test_wrong_types_are_told_in_the_words_of_cypher(driver: neo4j.Driver) -> No
                     {"INTEGER"} if option.kind == "FLOAT" else set()
                 )
                 for kind in WRONG.keys() - fits:
-                    options = {option.public_name: WRONG[kind]}
-                    refuse(name, [*good, options], option.public_name, kind)
+                    options = {option.name: WRONG[kind]}
+                    refuse(name, [*good, options], option.name, kind)
 
     bad = re.compile(r"None|True|False|[a-z]_[a-z]|java|neo4j|Value\b|object")
     assert len(told) > 400

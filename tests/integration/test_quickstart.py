@@ -30,7 +30,7 @@ from knowtrail.retrieval.cli.quickstart import QUESTION
 from knowtrail.retrieval.search import search
 from tests.command_line import PROGRAM, ROOT, spawn, typed
 from tests.examples.conftest import blocks
-from tests.java import short_lived
+from tests.java import plan_once, short_lived
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +49,8 @@ NO_NETWORK = {
 }
 """Nothing listens there: whatever asks the network through it gets no answer."""
 
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
-TESTED = {"langchain_retriever.py", "py2neo_style.py", "zelo.py"}
+EXAMPLES = sorted(path.name for path in (ROOT / "docs" / "examples").glob("*.py"))
+TESTED = {"deep_agent.py", "langchain_retriever.py", "py2neo_style.py", "zelo.py"}
 """Examples that are looked at closely, on a smaller corpus."""
 
 TALES = {
@@ -115,6 +115,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
     folder = tmp_path_factory.mktemp("new user")
     home = folder / "home"
     install_server(home)
+    plan_once(home)
     words = ("--home", home, "quickstart")
     try:
         with short_lived():
@@ -437,6 +438,6 @@ def test_example_runs(
     out = io.StringIO()
 
     with redirect_stdout(out):
-        runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+        runpy.run_path(str(ROOT / "docs" / "examples" / name), run_name="__main__")
 
     assert len(out.getvalue().splitlines()) >= 2

@@ -12,7 +12,7 @@ from rdflib import RDF, BNode, Literal, URIRef, Variable
 
 from knowtrail.graph.rdf.clauses import merge_text, page_text, pairs_text
 from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
-from knowtrail.graph.rdf.plan import Component
+from knowtrail.graph.rdf.plan import Component, solve
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from tests.tiers import amount
 
@@ -83,7 +83,7 @@ def _statements(
         sent.append((text, params))
         return iter(())
 
-    list(Component(MAPPING, patterns, {}).solve(run, rows))
+    list(solve([Component(MAPPING, patterns, {})], run, rows))
     yield from sent
 
 

@@ -318,7 +318,7 @@ def test_a_deleted_document_leaves_its_walks_readable(tales: Connection) -> None
     record(tales, recording(walk_over("fox0", "owl0")))
 
     for what in ("sentences", "chunks", "documents"):
-        tales.write(f"ingest/remove_{what}", ids=["owl"])
+        tales.write(f"ingest/remove_{what}", ids=["owl"], kept=[])
 
     rows = tales.query(READ)
     kept = tales.query("MATCH (s:Step {index: 1}) RETURN s.title AS t, s.text AS x")

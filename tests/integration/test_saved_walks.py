@@ -358,7 +358,7 @@ def test_steps_of_a_deleted_document_can_be_read(
 ) -> None:
     """A step whose chunk is gone keeps title and text, and says that it is gone."""
     for what in ("sentences", "chunks", "documents"):
-        connection.write(f"ingest/remove_{what}", ids=["owl"])
+        connection.write(f"ingest/remove_{what}", ids=["owl"], kept=[])
 
     rows = writer.ask("traversal_steps", f"traversal={writer.ids['query']}")
 

@@ -12,12 +12,18 @@ import pytest
 from knowtrail.graph.db.schema import (
     SCHEMA_VERSION,
     apply_schema,
+    create_reader,
     drop_schema,
     schema_version,
     show_schema,
     vector_dimensions,
 )
-from knowtrail.graph.errors import CorpusDriftError, SchemaError, SettingsError
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    InputError,
+    SchemaError,
+    SettingsError,
+)
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
@@ -228,3 +234,11 @@ def test_index_that_is_needed_and_cannot_be_built_is_named(bare: Connection) -> 
             apply_schema(bare)
     finally:
         drop_schema(bare, data=True)
+
+
+def test_a_server_without_roles_makes_no_reader(connection: Connection) -> None:
+    """Community has users, but each may write: none is made, and that is said."""
+    with pytest.raises(InputError, match="no roles"):
+        create_reader(connection, "ada")
+
+    assert [row["user"] for row in connection.query("SHOW USERS")] == ["neo4j"]

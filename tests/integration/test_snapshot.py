@@ -22,7 +22,6 @@ from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import WalkOptions
 from knowtrail.retrieval.readers import CypherReader
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import (
     current_generation,
@@ -30,9 +29,10 @@ from knowtrail.retrieval.snapshot.folder import (
     need_snapshot,
     snapshot_folder,
 )
+from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article, redirect
-from tests.databases import drop_vector_indexes
+from tests.databases import allow_vectors
 from tests.tiers import amount
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ _STATES = st.lists(
 
 
 @settings(
-    max_examples=amount(3, 12),
+    max_examples=amount(2, 12),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -121,7 +121,7 @@ def test_after_any_history_an_update_is_what_a_full_copy_is(
     """Ingests add, change and delete documents; not every version is copied."""
     home, whole = tmp_path_factory.mktemp("part"), tmp_path_factory.mktemp("whole")
     delete_data(session_connection)
-    drop_vector_indexes(session_connection)
+    allow_vectors(session_connection)
     source = CorpusSource(session_connection, "made")
     for pages, aliases, cleanup, copied in states:
         items = [article(n, version=v) for n, v in pages.items()]

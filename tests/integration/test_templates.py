@@ -12,15 +12,15 @@ import httpx
 import pytest
 from prometheus_client import generate_latest
 
-from knowtrail.eval.specificity.judging import ask_questions
-from knowtrail.eval.specificity.measures import measure, store_outcomes
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
+    ask_questions,
     bundled_questions,
     custodians_of,
     key_of,
     load_questions,
     memory_pipeline,
 )
+from knowtrail.eval.specificity.measures import measure, store_outcomes
 from knowtrail.graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.custodians import (
@@ -38,10 +38,7 @@ from knowtrail.retrieval.specificity.conversation import (
     store_turn,
 )
 from knowtrail.retrieval.specificity.execution import execute
-from knowtrail.retrieval.specificity.gazetteer import (
-    build_gazetteer,
-    gazetteer_of_graph,
-)
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch, open_pipeline
 from knowtrail.retrieval.specificity.monitoring import (
     SpecificityExperiment,
@@ -179,13 +176,11 @@ def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
     assert sum(bool(rows[0]) for rows in found.values()) == len(CASES) - 1
 
 
-def test_gazetteer_is_the_same_from_cypher_and_from_rdf(stored: Connection) -> None:
-    """Names are read alike by Cypher and from RDF."""
+def test_gazetteer_is_that_of_the_rows(stored: Connection) -> None:
+    """Cypher reads the names that institutions were stored with."""
     rows = stored.read("retrieval/specificity_gazetteer", corpus=None)
-    by_cypher = build_gazetteer(rows)
-    by_rdf = gazetteer_of_graph(rdf_custodians(), base=BASE)
 
-    assert by_cypher == by_rdf
+    assert build_gazetteer(rows) == build_gazetteer(gazetteer_rows())
 
 
 def test_a_conversation_is_stored_and_goes_on(
@@ -439,6 +434,47 @@ def test_ask_answers_by_templates(command_line: CommandLine) -> None:
     assert answer["rows"][0][1] == "Domarchief Utrecht"
 
 
+NEAR_UTRECHT = {
+    "Stadsarchief Waterkant": (4.90, 52.37),
+    "Domarchief Utrecht": (5.12, 52.09),
+    "Museum Fort Blauwkapel": (5.14, 52.11),
+    "Scheldemuseum": (4.40, 51.22),
+}
+"""Longitude and latitude of some of the institutions."""
+
+
+def test_institutions_near_a_town_are_found(
+    pipeline: TemplatePipeline, stored: Connection
+) -> None:
+    """By the distance that is said, or ten kilometres; other limits are not dropped."""
+    stored.driver.execute_query(
+        "UNWIND $places AS place MATCH (c:Custodian {name: place[0]}) "
+        "SET c.location = point({longitude: place[1][0], latitude: place[1][1]})",
+        places=[[name, list(at)] for name, at in NEAR_UTRECHT.items()],
+        database_=stored.database,
+    )
+
+    near = pipeline.forward("Welke musea zijn er in de buurt van Utrecht?")
+    wide = pipeline.forward("How many archives are within 25 miles of Utrecht?")
+    follow = pipeline.forward("and museums?", conversation=wide.conversation)
+    dated = pipeline.forward("Museums near Utrecht founded before 1950")
+    unplaced = pipeline.forward("museums near Middelburg")
+
+    assert near.template_id == wide.template_id == "list_institutions_near"
+    assert near.names == ("Museum Fort Blauwkapel",)
+    assert near.answer.startswith("1 museum binnen 10 km van Utrecht:")
+    assert wide.answer.startswith("There are 2 archives within 40.2 km of Utrecht:")
+    assert wide.names == ("Domarchief Utrecht", "Stadsarchief Waterkant")
+    lacking = "2 of 4 archives have no coordinates and are not looked for."
+    assert wide.notes[-1] == lacking
+    assert follow.resolution.question == (
+        "How many museums are within 25 miles of Utrecht?"
+    )
+    assert follow.names == ("Museum Fort Blauwkapel",)
+    assert "near" in dated.left_out
+    assert unplaced.left_out == ("near",)
+
+
 @pytest.fixture(scope="module")
 def example(emptied: Connection, server: Settings) -> Connection:
     """Return a database with the institutions of the example and their documents."""
@@ -481,6 +517,33 @@ def test_chunks_are_searched_among_kept_classes_only(
         0.7 * first.similarity + 0.3 * first.specificity
     )
     assert first.title in result.context
+
+
+def test_what_no_template_answers_is_answered_by_passages(
+    example: Connection, server: Settings
+) -> None:
+    """The nearest passages are told with their sentences, without a model."""
+    pipeline = open_pipeline(example, server, record=False, chunks=False)
+    pipeline.search = ChunkSearch(example, "heritage", embedder=HashEmbedder(32))
+
+    result = pipeline.forward("Which archive has letters about the painter?", k=20)
+    listed = pipeline.forward("Which archives are in Amsterdam?")
+
+    shown = result.as_dict()
+    known = {
+        row["id"]: row["chunk"]
+        for row in example.query(
+            "MATCH (s:Sentence)<-[:HAS_SENTENCE]-(c:Chunk) "
+            "RETURN s.id AS id, collect(c.id) AS chunk"
+        )
+    }
+    rests = [(c, i) for c in result.chunks[:5] for i in c.sentence_ids]
+    assert (result.status, result.template_id) == ("none", "none")
+    assert result.answer.splitlines()[1].startswith(f"[1] {result.chunks[0].title}: ")
+    assert len(result.answer.splitlines()) == 6
+    assert shown["citation"] == [i for _, i in rests] != []
+    assert all(chunk.chunk_id in known[i] for chunk, i in rests)
+    assert (listed.chunks, listed.as_dict()["citation"]) == ((), [])
 
 
 def test_a_control_session_is_not_filtered(

@@ -18,9 +18,9 @@ from knowtrail.ingest.corpus import delete_corpus, open_corpus, stored_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument, RawRedirect
-from knowtrail.ingest.terms import find_terms
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource
+from tests.found_terms import find_terms
 from tests.tiers import amount
 
 pytestmark = pytest.mark.integration
@@ -204,7 +204,7 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
     delete_corpus(connection, "made")
     write = text_linking._TextLinker._name
 
-    def broken(self, documents, linked):
+    def broken(self, documents):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(text_linking._TextLinker, "_name", broken)
@@ -222,7 +222,7 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
 
 def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypatch):
     """They have their count; when the corpus changes they are linked again."""
-    monkeypatch.setattr("knowtrail.ingest.terms.MOST_LINKED", 2)
+    monkeypatch.setattr("knowtrail.ingest.text_index.MOST_LINKED", 2)
     monkeypatch.setattr("knowtrail.ingest.verify.MOST_LINKED", 2)
     ingest(TEXTS)
 
@@ -230,6 +230,23 @@ def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypa
     assert sound(connection) == []
     ingest([*sorted(TEXTS)[:2], "Moon", "Rocket (vehicle)"], cleanup="full")
     assert links(connection)["apollo 11"] == ["Crew", "Moon"]
+    assert sound(connection) == []
+
+
+def test_a_term_that_turns_reaches_documents_that_have_it_as_title_alone(
+    connection, ingest, monkeypatch
+):
+    """Its edge ends as the others do when it has become too frequent."""
+    monkeypatch.setattr("knowtrail.ingest.text_index.MOST_LINKED", 3)
+    monkeypatch.setattr("knowtrail.ingest.verify.MOST_LINKED", 3)
+    texts = {"Berlin": "A city on the Spree.", "Rail": "A line to Berlin."}
+    pages = [page(title, text) for title, text in texts.items()]
+    ingest(pages)
+    assert links(connection)["berlin"] == ["Berlin", "Rail"]
+    pages += [page("Air", "Flights to Berlin."), page("Road", "A way to Berlin.")]
+    ingest(pages)
+
+    assert links(connection)["berlin"] == []
     assert sound(connection) == []
 
 

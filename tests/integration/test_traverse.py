@@ -30,8 +30,8 @@ from knowtrail.retrieval.algorithms import DETERMINISTIC, ORDERED
 from knowtrail.retrieval.readers.cypher import CypherReader
 from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.search import search
-from knowtrail.retrieval.snapshot.blocks import CorpusSource
 from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 from knowtrail.retrieval.traverse import acompare, atraverse, compare, traverse
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
@@ -501,7 +501,7 @@ class Vanishing:
         )
         ids = [own] if self._visited else [row["id"] for row in others]
         for what in ("sentences", "chunks", "documents"):
-            self._connection.write(f"ingest/remove_{what}", ids=ids)
+            self._connection.write(f"ingest/remove_{what}", ids=ids, kept=[])
         return ids
 
     def __getattr__(self, name: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -253,46 +254,33 @@ def test_cypher_result_is_drawn(isles: Connection) -> None:
     )
 
     drawn = data_of(page)
-    points = [t for t in drawn["traces"] if t["mode"] == "markers+text"]
-    (lines,) = (t for t in drawn["traces"] if t["mode"] == "lines")
-    assert {t["name"]: len(t["x"]) for t in points} == {
+    nodes, edges = drawn["graph"]["nodes"], drawn["graph"]["edges"]
+    assert Counter(node["label"] for node in nodes) == {
         "Chunk": 13,
         "Corpus": 1,
         "Document": 13,
     }
-    assert (lines["name"], lines["x"].count(None)) == ("IN_CORPUS", 13)
+    assert [edge["label"] for edge in edges] == ["IN_CORPUS"] * 13
+    assert {e[end] for e in edges for end in ("source", "target")} <= {
+        node["id"] for node in nodes
+    }
     assert drawn["title"].startswith("MATCH p = (d:Document)-[:IN_CORPUS]->")
-    assert drawn["about"].startswith("27 nodes and 13 relationships.")
-    told = [dict(cells) for held in drawn["cells"].values() for cells in held]
+    assert drawn["about"] == "27 nodes and 13 relationships"
+    told = [node["properties"] for node in nodes]
     assert TITLES["hostile"] in {cells.get("title") for cells in told}
-    assert sum({"", "id", "corpus", "index", "text"} <= set(cells) for cells in told)
+    assert sum({"id", "corpus", "index", "text"} <= set(cells) for cells in told)
     assert not any("embedding" in cells for cells in told)
     assert "<script>alert" not in page
     assert "default-src 'none'" in page
-
-
-def test_labels_of_a_graph_are_cut_between_words(isles: Connection) -> None:
-    """Each is shown in whole words of its text."""
-    page = network_page(isles, "MATCH (c:Chunk {index: 0}) RETURN c")
-
-    (points,) = data_of(page)["traces"]
-    shown = [text.replace("<br>", " ").split() for text in points["text"]]
-    whole = [set(dict(cells)["text"].split()) for cells in data_of(page)["cells"]["0"]]
-    assert sum(words[-1:] == ["\u2026"] for words in shown) > 5
-    assert all(
-        {html.unescape(word) for word in words[:-1]} <= known
-        for words, known in zip(shown, whole, strict=True)
-    )
 
 
 def test_ends_of_lone_relationships_are_drawn(isles: Connection) -> None:
     """A relationship that is returned alone has both its ends, with captions."""
     page = network_page(isles, "MATCH (:Document)-[r:IN_CORPUS]->() RETURN r")
 
-    traces = data_of(page)["traces"]
-    assert next(t for t in traces if t["mode"] == "lines")["x"].count(None) == 13
-    names = {name for t in traces for name in t.get("hovertext", ())}
-    assert {"isles", "Linked"} <= names
+    graph = data_of(page)["graph"]
+    assert len(graph["edges"]) == 13
+    assert {"isles", "Linked"} <= {node["name"] for node in graph["nodes"]}
 
 
 def test_index_shows_every_picture(

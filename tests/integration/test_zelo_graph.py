@@ -9,7 +9,7 @@ import pytest
 
 from knowtrail.eval.zelo.annotation import annotate
 from knowtrail.eval.zelo.corpus import store_annotation
-from knowtrail.eval.zelo.offline_judges import FunctionJudge
+from knowtrail.eval.zelo.judges import FunctionJudge
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.db.statements import statement_record
 from knowtrail.graph.errors import InputError, UnknownCorpusError
@@ -301,7 +301,7 @@ def test_judgements_go_with_their_chunks(tales: Connection, tmp_path: Path) -> N
     store_annotation(tales, judged(tmp_path, NIGHT), corpus="tales")
     before, _ = counted(tales)
 
-    tales.write("ingest/remove_chunks", ids=["fox"])
+    tales.write("ingest/remove_chunks", ids=["fox"], kept=[])
 
     battles, sides = counted(tales)
     assert 0 < battles < before

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ELSEWHERE = {
     "graph.server._train",
-    "graph.server.java",
+    "graph.server.install",
     "graph.server.loading",
     "ingest.bulk.columns",
     "ingest.bulk.export",

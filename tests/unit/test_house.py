@@ -276,10 +276,15 @@ def test_product_names_no_machine_and_no_registry() -> None:
         *(f"{package}/**/*.py" for package in (*LAYERS, "cypher")),
         "cypher/**/*.cypher",
         "docs/**/*.md",
-        "examples/**/*.py",
+        "docs/**/*.py",
+        "docs/**/*.ipynb",
+        "deploy/*",
+        "Dockerfile",
+        ".github/**/*.yml",
         "*.md",
         "*.toml",
         "*.yml",
+        "*.cff",
     )
     machine = r"(?<![\w.~$}])/(?:work|tmp|root|home)/\w"
     hosts = r"(?:pypi|crates|npmjs|maven|golang|debian)\.(?:org|io|com|apache)"
@@ -299,3 +304,21 @@ def test_changelog_has_the_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     assert "## [Unreleased]" in changelog or f"## [{project['version']}]" in changelog
+
+
+def test_only_tests_ask_how_much_they_try() -> None:
+    """`--rest` knows by the text of a test whether it tries more with `--all`.
+
+    Two others may ask: settings of generated tests, a helper of `thorough` tests.
+    """
+    told = {
+        f"{path.name}: {getattr(part, 'name', ast.unparse(part).split(' = ')[0])}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "amount(" in (text := path.read_text("utf-8"))
+        for part in ast.parse(text).body
+        if "amount(" in ast.unparse(part)
+    }
+    assert {one for one in told if ": test_" not in one} == {
+        "test_dump_ingest.py: _check_small_beside_large",
+        "test_py2neo_matching.py: ONE_GRAPH",
+    }

@@ -22,6 +22,7 @@ from knowtrail.eval.fields import (
 from knowtrail.graph.cli.root import _COMMANDS
 from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.graph.settings import _ENVIRONMENT, Settings
+from knowtrail.retrieval.procedures.registry import OPTIONS
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 COMMANDS = (FOLDER / "command-line.md").read_text("utf-8")
@@ -71,6 +72,16 @@ def test_every_setting_is_described() -> None:
             wrong.append(field.name)
 
     assert wrong == []
+
+
+def test_every_option_of_a_procedure_is_described() -> None:
+    """The table of options has each by the name that Cypher and HTTP take."""
+    page = FOLDER.parent / "how-to" / "procedures.md"
+    table = page.read_text("utf-8").partition("\n## Options\n")[2].partition("\n## ")[0]
+
+    assert [
+        option.name for option in OPTIONS.values() if f"`{option.name}`" not in table
+    ] == []
 
 
 def test_field_evaluation_is_described_whole() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -94,21 +93,8 @@ _ESCAPE = re.compile(r"\\([\"'\\/])")
 _STRICT = re.compile(r"\s*\[(?:0(?:\.\d*)?|1(?:\.0*)?|\.\d+)\]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """A line without its number, and the number.
-
-    Attributes:
-        rest: What stands before.
-        score: The number from 0 to 1; None where there is none.
-    """
-
-    rest: str
-    score: float | None
-
-
-def _split_score(line: str, tell: Callable[[str, str], None]) -> Ending:
-    """Take the number off the end of a line."""
+def _split_score(line: str, tell: Tell) -> tuple[str, float | None]:
+    """Return a line without its number, and that from 0 to 1, None for none."""
     plain = mapped(line)
     tails = (each.search(plain) for each in (_QUOTED_TAIL, _TAIL, _WORDS))
     if tail := next(filter(None, tails), None):
@@ -137,13 +123,12 @@ def _split_score(line: str, tell: Callable[[str, str], None]) -> Ending:
         rest = line[: found.start()].rstrip()
         if pattern in {_LABELLED, _TRAILING}:
             rest = rest.rstrip(" \t:,;|-")
-        return Ending(rest=rest, score=score)
+        return rest, score
     tell("confidence", "there is no number at the end")
-    return Ending(rest=line.rstrip(), score=None)
+    return line.rstrip(), None
 
 
 def _is_template(inside: str) -> bool:
-    """Say whether brackets hold the words of the form instead of a number."""
     return "confidence" in inside.casefold() or "strength" in inside.casefold()
 
 
@@ -152,8 +137,7 @@ def _is_text(plain: str) -> bool:
     return not plain.rstrip(" .,;)>}]")[:-1].rstrip().endswith('"') and '"' not in plain
 
 
-def _unquoted(text: str, tell: Callable[[str, str], None], *, wanted: bool) -> str:
-    """Return the text between the quotes of a piece of a line."""
+def _unquoted(text: str, tell: Tell, *, wanted: bool) -> str:
     text = text.strip()
     bare = text.strip("*_`")
     if bare != text and (wanted or mapped(bare)[:1] in {'"', "'"}):
@@ -180,7 +164,7 @@ def _unquoted(text: str, tell: Callable[[str, str], None], *, wanted: bool) -> s
     return inner if text[0] == "'" else _decoded(inner, tell)
 
 
-def _decoded(inner: str, tell: Callable[[str, str], None]) -> str:
+def _decoded(inner: str, tell: Tell) -> str:
     """Return what stands between quotes, escapes resolved as in JSON."""
     try:
         return str(json.loads(f'"{inner}"'))
@@ -259,7 +243,6 @@ def has_key(text: str) -> bool:
 
 
 def _trimmed(text: str) -> str:
-    """Return a text without what may stand between the parts of a line."""
     plain = mapped(text)
     begin = len(plain) - len(plain.lstrip(_AROUND))
     return text[begin : len(plain.rstrip(_AROUND))]
@@ -283,7 +266,6 @@ def _fields(text: str, tell: Tell) -> tuple[str, dict[str, str]]:
 
 
 def _level(what: str, value: str | None, tell: Tell) -> Level | None:
-    """Return a level, None where there is none."""
     if value is None:
         return None
     text = mapped(value).strip(f"{_AROUND}.<>)[]\"'")
@@ -303,7 +285,6 @@ def _level(what: str, value: str | None, tell: Tell) -> Level | None:
 
 
 def _of_number(number: float) -> Level:
-    """Return the level of a number from 0 to 1."""
     if number >= 2 / 3:
         return "high"
     return "medium" if number >= 1 / 3 else "low"
@@ -369,7 +350,6 @@ def fact_parts(line: str) -> list[tuple[int, str]]:
 
 
 def _cut(line: str, between: Iterable[re.Match[str]]) -> list[tuple[int, str]]:
-    """Return the pieces of a line, each with where it begins."""
     spans = [found.span() for found in between]
     starts = [0, *(end for _, end in spans)]
     ends = [*(begin for begin, _ in spans), len(line)]
@@ -379,11 +359,11 @@ def _cut(line: str, between: Iterable[re.Match[str]]) -> list[tuple[int, str]]:
 def read_fact(line: str, tell: Tell) -> SknFact | None:
     """Return the fact of a line, None where it says nothing."""
     priority, rest = _priority(line, tell)
-    ending = _split_score(rest, tell)
-    text = _unquoted(ending.rest, tell, wanted=True)
+    rest, confidence = _split_score(rest, tell)
+    text = _unquoted(rest, tell, wanted=True)
     if _left_out(text, tell):
         return None
-    return SknFact(text=text, priority=priority, confidence=ending.score)
+    return SknFact(text=text, priority=priority, confidence=confidence)
 
 
 def is_nothing(text: str) -> bool:
@@ -394,7 +374,6 @@ def is_nothing(text: str) -> bool:
 
 
 def _left_out(text: str, tell: Tell) -> bool:
-    """Say whether a text says nothing, and tell that it is left out."""
     nothing = is_nothing(text)
     if nothing:
         tell("empty", f"{text[:40]!r} says nothing: left out")
@@ -402,7 +381,6 @@ def _left_out(text: str, tell: Tell) -> bool:
 
 
 def _priority(line: str, tell: Tell) -> tuple[Priority, str]:
-    """Return the priority of a fact and the line without its symbol."""
     plain = mapped(line)
     if found := _WORD.match(plain):
         known = _WORD_PRIORITY.get(found[1].casefold(), "supporting")
@@ -448,13 +426,12 @@ def link_parts(line: str) -> list[tuple[int, str]]:
         if number and _ARROW.match(mapped(part)):
             before = parts[number - 1][1]
             end = list(_ARROW.finditer(_hidden(mapped(before))))[-1].end()
-            effect = _split_score(before[end:], lambda *_: None).rest
+            effect = _split_score(before[end:], lambda *_: None)[0]
             parts[number] = (place, f"{effect} {part}")
     return parts
 
 
 def _by_marks(part: str) -> list[tuple[int, str]]:
-    """Return the pieces between semicolons or commas where each has an arrow."""
     plain = _hidden(mapped(part))
     for mark in (";", ","):
         pieces = _cut(part, re.finditer(rf"\s*{mark}\s*", plain))
@@ -467,8 +444,8 @@ def _by_marks(part: str) -> list[tuple[int, str]]:
 
 def read_links(line: str, tell: Tell) -> list[SknLink]:
     """Return the links of a line; a chain of arrows has several."""
-    ending = _split_score(_without_bullet(line, tell), tell)
-    parts, ways = _sides(ending.rest, tell)
+    rest, strength = _split_score(_without_bullet(line, tell), tell)
+    parts, ways = _sides(rest, tell)
     texts = [_unquoted(part, tell, wanted=False).strip(" *_`") for part in parts]
     if len(texts) < 2 or any(_left_out(text, tell) for text in texts):
         tell("dropped", f"{line.strip()[:40]!r} has no cause and effect: left out")
@@ -480,13 +457,12 @@ def read_links(line: str, tell: Tell) -> list[SknLink]:
         pairs += [(left, right)] if way != "back" else []
         pairs += [(right, left)] if way != "on" else []
     return [
-        SknLink(cause=cause, effect=effect, strength=ending.score)
+        SknLink(cause=cause, effect=effect, strength=strength)
         for cause, effect in pairs
     ]
 
 
 def _sides(text: str, tell: Tell) -> tuple[list[str], list[str]]:
-    """Return what stands between the arrows of a line, and the ways they point."""
     plain = _hidden(mapped(text))
     found = list(_ARROW.finditer(plain))
     ways = [str(arrow.lastgroup) for arrow in found]
@@ -505,7 +481,6 @@ def _hidden(plain: str) -> str:
 
 
 def _without_bullet(line: str, tell: Tell) -> str:
-    """Return a line without a bullet or number before it."""
     if found := _BULLET.match(mapped(line)):
         tell("symbol", f"{found[0].strip()!r} before a link left out")
         return line[found.end() :]

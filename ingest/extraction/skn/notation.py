@@ -45,7 +45,6 @@ class SknError(InputError):
     """
 
     def __init__(self, message: str, *, line: int = 0, column: int = 0) -> None:
-        """Say what is wrong and where."""
         place = f"line {line}, column {column}: " if line else ""
         super().__init__(f"{place}{message}")
         self.line = line
@@ -59,7 +58,6 @@ class Repair:
     Attributes:
         line: Line of the answer, 1 first; 0 where it concerns the whole.
         code: Kind of repair, such as `arrow`.
-        message: What was found and what it became.
         column: Column where the item begins, 1 first; 0 where it concerns a whole line.
     """
 
@@ -69,7 +67,6 @@ class Repair:
     column: int = 0
 
     def __str__(self) -> str:
-        """Return it in one line."""
         column = f", column {self.column}" if self.column else ""
         place = f"line {self.line}{column}: " if self.line else ""
         return f"{place}{self.message} ({self.code})"
@@ -89,7 +86,6 @@ class SknSource:
     reliability: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written."""
         _check_text("domain", self.domain)
         _check_level("freshness", self.freshness)
         _check_number("reliability", self.reliability)
@@ -104,7 +100,6 @@ class SknFact:
     confidence: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written."""
         _check_text("fact", self.text)
         if self.priority not in SYMBOLS.values():
             msg = f"Priority {self.priority!r}: use {', '.join(SYMBOLS.values())}."
@@ -126,7 +121,6 @@ class SknLink:
     strength: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written."""
         _check_text("cause", self.cause)
         _check_text("effect", self.effect)
         _check_number("strength", self.strength)
@@ -140,7 +134,6 @@ class SknRisk:
     missing_context: Level | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written."""
         _check_level("misdirection", self.misdirection)
         _check_level("missing_context", self.missing_context)
         if self.misdirection is None and self.missing_context is None:
@@ -153,11 +146,7 @@ class SknBlock:
     """What an extraction says.
 
     Attributes:
-        source: What the text is; None where it is not said.
         facts: Statements, the most important first.
-        causal: Causes and effects.
-        gaps: What the text does not say.
-        risk: How far it may mislead; None where it is not said.
     """
 
     source: SknSource | None = None
@@ -167,7 +156,6 @@ class SknBlock:
     risk: SknRisk | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be written."""
         for gap in self.gaps:
             _check_text("gap", gap)
 
@@ -178,24 +166,18 @@ class SknBlock:
 
 
 def _check_text(what: str, text: str) -> None:
-    """Refuse a text without a visible character."""
     if not text.strip():
-        msg = f"The {what} is {text!r}: write something, or leave it out."
-        raise SknError(msg)
+        raise SknError(f"The {what} is {text!r}: write something, or leave it out.")
 
 
 def _check_level(what: str, level: str | None) -> None:
-    """Refuse a level that is none."""
     if level is not None and level not in LEVELS:
-        msg = f"The {what} is {level!r}: use {', '.join(LEVELS)}."
-        raise SknError(msg)
+        raise SknError(f"The {what} is {level!r}: use {', '.join(LEVELS)}.")
 
 
 def _check_number(what: str, value: float | None) -> None:
-    """Refuse a number outside 0 to 1, NaN too."""
     if value is not None and not 0 <= value <= 1:
-        msg = f"The {what} is {value!r}: use a number from 0 to 1."
-        raise SknError(msg)
+        raise SknError(f"The {what} is {value!r}: use a number from 0 to 1.")
 
 
 SHOWN = 40
@@ -218,9 +200,6 @@ def parse(text: str, *, sections: Iterable[str] | None = None) -> SknBlock:
         text: The block with nothing before or after it.
         sections: What a variant has: these must be there, others must not; None for
             any.
-
-    Returns:
-        What the block says.
 
     Raises:
         SknError: If it does not; with line and column, and what would do.
@@ -245,8 +224,7 @@ def check_sections(block: SknBlock, sections: Iterable[str]) -> None:
     wanted = set(sections)
     for name, there, whole in _state(block):
         if there and name not in wanted:
-            msg = f"There is a section @{name}: leave it out."
-            raise SknError(msg)
+            raise SknError(f"There is a section @{name}: leave it out.")
         if name in wanted and not whole:
             msg = f"The section @{name} is missing or not whole: write all of it."
             raise SknError(msg)
@@ -274,7 +252,6 @@ def _state(block: SknBlock) -> list[tuple[str, bool, bool]]:
 
 @cache
 def _grammar() -> Lark:
-    """Return the parser, made once."""
     from lark import Lark
 
     text = (resources.files(__package__) / "grammar.lark").read_text("utf-8")
@@ -282,7 +259,6 @@ def _grammar() -> Lark:
 
 
 def _tree(text: str) -> Tree[Token]:
-    """Return the tree of a text."""
     from lark import UnexpectedInput
 
     reader = _grammar().parse_interactive(text)
@@ -309,13 +285,11 @@ def _found(text: str, error: UnexpectedInput) -> str:
 
 
 def _end(text: str) -> tuple[int, int]:
-    """Return line and column after the last character."""
     lines = text.split("\n")
     return len(lines), len(lines[-1]) + 1
 
 
 def _expected(names: Iterable[str] | None) -> str:
-    """Return what would have done, as people read it."""
     terminals = {t.name: t.pattern.value for t in _grammar().terminals}
     told = sorted({
         _NAMES.get(name) or repr(terminals.get(name, name)) for name in names or ()
@@ -323,64 +297,42 @@ def _expected(names: Iterable[str] | None) -> str:
     return " or ".join(told) or "that"
 
 
-def _block(tree: Any) -> SknBlock:
-    """Return what a tree says."""
-    parts: dict[str, Any] = {}
-    for section in tree.children:
-        match section.data:
-            case "source":
-                parts["source"] = _source(section.children)
-            case "facts":
-                parts["facts"] = tuple(_fact(f.children) for f in section.children)
-            case "causal":
-                parts["causal"] = tuple(_link(e.children) for e in section.children)
-            case "gaps":
-                parts["gaps"] = tuple(_text(g.children[0]) for g in section.children)
-            case "risk":
-                parts["risk"] = _risk(section.children)
-    return SknBlock(**parts)
-
-
-def _source(children: list[Any]) -> SknSource:
-    """Return what is said of the source."""
-    found = {child.type: child for child in children[1:]}
-    return SknSource(
-        domain=_text(children[0]),
-        freshness=_level(found.get("LEVEL")),
-        reliability=_number(found["NUMBER"]) if "NUMBER" in found else None,
+def _block(tree: Tree[Token]) -> SknBlock:
+    """Return what a tree says; a part that is optional and not there is None in it."""
+    sections: list[Any] = tree.children
+    source, facts, causal, gaps, risk = (
+        None if section is None else section.children for section in sections
+    )
+    return SknBlock(
+        source=source and _source(*source),
+        facts=tuple(
+            SknFact(priority=SYMBOLS[mark], text=_text(text), confidence=_number(sure))
+            for mark, text, sure in (fact.children for fact in facts or ())
+        ),
+        causal=tuple(
+            SknLink(
+                cause=_text(cause), effect=_text(effect), strength=_number(strength)
+            )
+            for cause, effect, strength in (link.children for link in causal or ())
+        ),
+        gaps=tuple(_text(*gap.children) for gap in gaps or ()),
+        risk=SknRisk(misdirection=_level(risk[0]), missing_context=_level(risk[1]))
+        if risk and any(risk)
+        else None,
     )
 
 
-def _risk(children: list[Any]) -> SknRisk | None:
-    """Return the risk, None where nothing is said of it."""
-    levels = {str(part.data): _level(part.children[0]) for part in children}
-    return SknRisk(**levels) if levels else None
+def _source(domain: Token, fresh: Level | None, reliability: Token | None) -> SknSource:
+    return SknSource(
+        domain=_text(domain), freshness=_level(fresh), reliability=_number(reliability)
+    )
 
 
-def _level(token: Token | None) -> Level | None:
-    """Return a level, None where there is none."""
+def _level(token: Level | None) -> Level | None:
     return None if token is None else cast("Level", str(token))
 
 
-def _fact(children: list[Any]) -> SknFact:
-    """Return a fact."""
-    return SknFact(
-        priority=SYMBOLS[str(children[0])],
-        text=_text(children[1]),
-        confidence=_score(children[2:]),
-    )
-
-
-def _link(children: list[Any]) -> SknLink:
-    """Return a cause with its effect."""
-    cause, effect = children[:2]
-    return SknLink(
-        cause=_text(cause), effect=_text(effect), strength=_score(children[2:])
-    )
-
-
 def _text(token: Token) -> str:
-    """Return the text of a token, in quotes or not."""
     text = json.loads(token) if token.type == "STRING" else str(token).strip()
     if not text.strip():
         msg = "There is nothing between the quotes."
@@ -388,13 +340,9 @@ def _text(token: Token) -> str:
     return str(text)
 
 
-def _score(children: list[Any]) -> float | None:
-    """Return the number in brackets, None where there is none."""
-    return _number(children[0].children[0]) if children else None
-
-
-def _number(token: Token) -> float:
-    """Return a number."""
+def _number(token: Token | None) -> float | None:
+    if token is None:
+        return None
     value = float(token)
     if value > 1:
         msg = f"The number {token} is above 1."
@@ -412,15 +360,11 @@ def write(block: SknBlock) -> str:
 
     Text stands in quotes wherever it could be taken for something else; empty
     sections are left out. `parse(write(block)) == block`.
-
-    Args:
-        block: What is written.
     """
     return "\n".join(_lines(block))
 
 
 def _lines(block: SknBlock) -> Iterator[str]:
-    """Yield the lines of a block."""
     yield "[SKN]"
     if block.source is not None:
         yield _source_line(block.source)
@@ -443,7 +387,6 @@ def _lines(block: SknBlock) -> Iterator[str]:
 
 
 def _source_line(source: SknSource) -> str:
-    """Return the line about the source."""
     parts = [f"@src {_plain_or_quoted(source.domain)}"]
     if source.freshness is not None:
         parts.append(f"fresh:{source.freshness}")
@@ -453,7 +396,6 @@ def _source_line(source: SknSource) -> str:
 
 
 def _risk_line(risk: SknRisk) -> str:
-    """Return the line about risk."""
     parts = []
     if risk.misdirection is not None:
         parts.append(f"misdirection:{risk.misdirection}")
@@ -463,22 +405,18 @@ def _risk_line(risk: SknRisk) -> str:
 
 
 def _plain_or_quoted(text: str) -> str:
-    """Return a text as it is, in quotes where it could be taken for something else."""
     if _BARE.fullmatch(text) and text == text.strip():
         return text
     return _quoted(text)
 
 
 def _quoted(text: str) -> str:
-    """Return a text in quotes, as in JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def _bracketed(value: float | None) -> str:
-    """Return a number in brackets with a space before, nothing for None."""
     return "" if value is None else f" [{_shortest(value)}]"
 
 
 def _shortest(value: float) -> str:
-    """Return a number from 0 to 1 in its shortest form."""
     return repr(abs(float(value)))

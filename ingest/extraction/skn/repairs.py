@@ -92,15 +92,6 @@ _BEGIN = re.compile(r"[\s*#`>]*[\[<{(]\s*SKN\s*[\])}>][*`]*", re.IGNORECASE)
 _END = re.compile(r"[\s*#`>]*[\[<{(]\s*(?:/|END\s+)SKN\s*[\])}>][*`]*", re.IGNORECASE)
 _END_INSIDE = re.compile(r"\s\[\s*/SKN\s*\]\s*$", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:```|~~~)\s*\w*\s*")
-_EMPTY: dict[str, tuple[str, Any]] = {
-    "src": ("source", None),
-    "facts": ("facts", ()),
-    "causal": ("causal", ()),
-    "gaps": ("gaps", ()),
-    "risk": ("risk", None),
-}
-"""Section -> the field of a block and its value where there is none."""
-
 _NUMBERED = re.compile(r"[\[(]\s*\d*\.?\d+\s*%?\s*[\])]\s*$")
 _LISTED = re.compile(r"\d{1,3}[.)]\s")
 _BARE_NUMBER = re.compile(
@@ -182,7 +173,6 @@ class _Reading:
             self.repairs.append(repair)
 
     def read(self, text: str) -> None:
-        """Read the lines of all blocks."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         lines = [_GAP.sub(" ", line) for line in lines]
         begin: int | None = self._begin(lines)
@@ -192,7 +182,6 @@ class _Reading:
             begin = self._next(lines, after)
 
     def _read_lines(self, lines: list[str], index: int) -> None:
-        """Read the lines of one block, from an index on."""
         while index < len(lines):
             self._line, self._column = index + 1, 0
             line = lines[index]
@@ -209,7 +198,6 @@ class _Reading:
             index += 1
 
     def _begin(self, lines: list[str]) -> int:
-        """Return the first line of the first block."""
         begin = next((i for i, x in enumerate(lines) if _BEGIN.match(mapped(x))), None)
         if begin is None:
             begin = next((i for i, x in enumerate(lines) if _is_start(x)), 0)
@@ -221,7 +209,6 @@ class _Reading:
         return begin
 
     def _next(self, lines: list[str], after: int) -> int | None:
-        """Return the first line of the next block, None where there is none."""
         rest = range(after, len(lines))
         begin = next((i for i in rest if _BEGIN.match(mapped(lines[i]))), None)
         if _has_words(lines[after:begin]):
@@ -234,7 +221,6 @@ class _Reading:
         return begin
 
     def _open(self, lines: list[str], begin: int) -> None:
-        """Take [SKN] off a line."""
         found = _BEGIN.match(mapped(lines[begin]))
         rest = lines[begin][found.end() :] if found else ""
         if rest.strip() or lines[begin].strip() != "[SKN]":
@@ -242,7 +228,6 @@ class _Reading:
         lines[begin] = rest
 
     def _end(self, lines: list[str], begin: int) -> tuple[int, int]:
-        """Return where the lines of a block stop, and where what follows begins."""
         for index in range(begin, len(lines)):
             plain = mapped(lines[index])
             if _END.match(plain):
@@ -261,7 +246,6 @@ class _Reading:
         return len(lines), len(lines)
 
     def _take(self, line: str) -> None:
-        """Take one line of the block."""
         if not line.strip():
             return
         if _FENCE.fullmatch(line):
@@ -302,7 +286,6 @@ class _Reading:
         return section
 
     def _content(self, line: str, section: Section) -> None:
-        """Take what a line says in a section."""
         if section in self._words:
             if self._blocks != self._block_of.setdefault(section, self._blocks):
                 self.tell("dropped", f"@{section} of another block left out")
@@ -328,18 +311,15 @@ class _Reading:
                 self._add(self._links, read_links(part, self.tell))
 
     def _parts(self, parts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-        """Tell of several items on one line."""
         if len(parts) > 1:
             self.tell("one_line", f"{len(parts)} items on one line taken apart")
         return parts
 
     def _at(self, line: str, place: int = 0) -> None:
-        """Note in which column of its line an item begins."""
         rest = line[place:]
         self._column = self._shift + place + len(rest) - len(rest.lstrip()) + 1
 
     def _add(self, known: list[_T], new: list[_T]) -> None:
-        """Add what is not there yet."""
         for item in new:
             if item in known:
                 self.tell("repeated", "said before: left out")
@@ -363,10 +343,12 @@ class _Reading:
         )
         if self._wanted is None:
             return block
-        for name, (field, empty) in _EMPTY.items():
+        for name in SKN_SECTIONS:
+            field = "source" if name == "src" else name
             if name not in self._wanted and getattr(block, field):
                 self.tell("left_out", f"@{name} is not part of the variant: left out")
-                block = replace(block, **{field: empty})
+                nothing: Any = getattr(SknBlock(), field)
+                block = replace(block, **{field: nothing})
         for name, whole in (
             ("src", _whole(block.source)),
             ("risk", _whole(block.risk)),
@@ -398,12 +380,10 @@ def _is_unfinished(link: SknLink) -> bool:
 
 
 def _whole(part: SknSource | SknRisk | None) -> bool:
-    """Say whether a line about source or risk has all its parts."""
     return part is not None and None not in astuple(part)
 
 
 def _has_words(lines: list[str]) -> bool:
-    """Say whether lines have more than code fences."""
     return any(line.strip() and not _FENCE.fullmatch(line) for line in lines)
 
 

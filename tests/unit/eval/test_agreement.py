@@ -13,8 +13,8 @@ from knowtrail.eval.fields.coefficients import (
     fleiss_kappa,
     krippendorff_alpha,
 )
+from knowtrail.eval.fields.records import infer_schema
 from knowtrail.eval.fields.schema import annotate_xeval, parse_eval_schema
-from knowtrail.eval.fields.validation import infer_schema
 from knowtrail.graph.errors import InputError
 
 GRANTS = [("yes", "yes")] * 20 + [("yes", "no")] * 5

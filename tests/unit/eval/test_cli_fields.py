@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from knowtrail.eval.fields import comparators
-from knowtrail.eval.fields.files import RecordFile
+from knowtrail.eval.fields.records import RecordFile
 from knowtrail.eval.fields.runs import FieldsRun
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.models import language_models

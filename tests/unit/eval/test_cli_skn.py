@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.eval import models
-from knowtrail.eval.skn.benchmark import BenchmarkOptions
 from knowtrail.eval.skn.cli import _configuration
+from knowtrail.eval.skn.options import BenchmarkOptions
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.models.language_models import LanguageModel
 from tests.command_line import Outcome, outcome
@@ -110,8 +110,8 @@ def test_a_second_run_tells_that_nothing_was_asked(
     [
         (["--ablation", "--variant", "skn"], "leave --variant out"),
         (["--variant", "yaml"], "No format 'yaml': use json, json_conf"),
-        (["--limit", "0"], "limit of 0 samples"),
-        (["--tokens", "1"], "1 tokens"),
+        (["--limit", "0"], "0 is not in the range"),
+        (["--tokens", "1"], "tokens is 1"),
         (["--temperature", "9"], "temperature is 9"),
         (["--report", "r.txt"], "must end in .html"),
         (["--report", "nowhere/r.html"], "no folder"),

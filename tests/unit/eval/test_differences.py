@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from knowtrail.eval.differences import compare_systems, corrected_differences
-from knowtrail.eval.statistics import compare_paired
+from knowtrail.eval.statistics import (
+    compare_paired,
+    compare_systems,
+    corrected_differences,
+)
 
 ONE, TWO = [0.0] * 8, [1.0] * 7 + [0.0]
 

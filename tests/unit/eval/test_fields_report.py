@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.eval.fields import RunAccumulator
 from knowtrail.eval.fields.report import (
     COLUMNS,
     SHOWN_FIELDS,
@@ -21,7 +20,11 @@ from knowtrail.eval.fields.report import (
     report_page,
     shown_text,
 )
-from knowtrail.eval.fields.results import FieldResult, build_record_result
+from knowtrail.eval.fields.results import (
+    FieldResult,
+    RunAccumulator,
+    build_record_result,
+)
 from knowtrail.eval.fields.runs import RunNumbers, run_intervals
 
 VOID = {"meta", "br"}
@@ -186,7 +189,7 @@ def test_the_worst_come_first() -> None:
     for index, results in enumerate(records):
         gatherer.add(build_record_result(f"r{index}", results, {}, {}))
 
-    assert [record.record_id for record in gatherer.worst] == ["r2", "r3", "r0"]
+    assert [record["record_id"] for record in gatherer.worst] == ["r2", "r3", "r0"]
 
 
 def test_a_perfect_run_says_so() -> None:

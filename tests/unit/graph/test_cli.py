@@ -71,6 +71,7 @@ COMMANDS = [
     ("view", "path"),
     ("view", "style"),
     ("eval",),
+    ("explore",),
     ("eval", "fields"),
     ("eval", "retrieval"),
     ("eval", "skn"),
@@ -86,6 +87,7 @@ COMMANDS = [
     ("eval", "specificity"),
     ("serve",),
     ("mcp",),
+    ("research",),
     ("export",),
     ("export", "bulk"),
     ("rdf",),
@@ -96,6 +98,7 @@ COMMANDS = [
     ("schema", "show"),
     ("schema", "apply"),
     ("schema", "drop"),
+    ("schema", "user"),
     ("doctor",),
 ]
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from knowtrail.eval.fields import read_jsonl
-from knowtrail.eval.specificity.experiments import read_results
-from knowtrail.eval.specificity.questions import bundled_questions, load_questions
+from knowtrail.eval.specificity.judging import bundled_questions, load_questions
+from knowtrail.eval.specificity.measures import read_results
 from knowtrail.graph.errors import SourceError, StorageError
 from knowtrail.graph.files import read_json_lines, read_lines, whole_file, write_file
 from knowtrail.retrieval.rerank.datasets import read_queries
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ODD = "one\u2028two\u0085three\x0bfour"
 """Characters at which Python splits lines, and JSON does not."""
@@ -56,7 +53,7 @@ def test_every_reader_takes_the_same_lines(tmp_path: Path) -> None:
 
     assert (asked.question, ranked.query.query) == (ODD, ODD)
     assert read_results(paths[2]).sessions == (ODD,)
-    assert list(read_jsonl(paths[1])) == [query]
+    assert [value for _, value in read_json_lines(paths[1])] == [query]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +77,27 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """So is what the system says of it."""
     with pytest.raises(SourceError, match=r"none\.jsonl cannot be read: No such file"):
         list(read_lines(tmp_path / "none.jsonl"))
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that loses power has the old file or the whole new one."""
+    done, sync, replace = [], os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        sync(descriptor)
+        done.append(("synced", os.fstat(descriptor).st_size))
+
+    def replaced(path: Path, place: Path) -> Path:
+        done.append(("replaced", path.stat().st_size))
+        return replace(path, place)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    write_file(tmp_path / "notes.txt", "x" * 100_000)
+
+    assert done == [("synced", 100_000), ("replaced", 100_000)]
 
 
 def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def _declared() -> Iterator[tuple[str, str]]:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) in {
                     "click.option",
-                    "partial",
+                    "_option",
                 }:
                     for one in node.args:
                         if isinstance(one, ast.Constant):

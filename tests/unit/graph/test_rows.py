@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 
@@ -96,6 +97,17 @@ def test_no_rows_is_an_empty_array() -> None:
     write_json(["n"], [], file)
 
     assert json.loads(file.getvalue()) == []
+
+
+def test_a_carriage_return_begins_no_row_of_csv() -> None:
+    """A text with any line end in it is one field."""
+    file, texts = io.StringIO(newline=""), ["a\r=1+1", "b\nc", "d\r\ne"]
+
+    write_csv(["text"], [[text] for text in texts], file)
+
+    rows = csv.reader(io.StringIO(file.getvalue(), newline=""))
+    assert list(rows) == [["text"], *([text] for text in texts)]
+    assert file.getvalue().startswith('text\n"a\r=1+1"\n')
 
 
 def test_csv_has_a_header_even_without_rows() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from knowtrail.graph.errors import DatabaseError, UnavailableError
+from knowtrail.graph.models.array_embedder import ArrayEmbedder
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.models.served import ServedEmbedder, aserved_query, served_embedder
@@ -16,7 +17,7 @@ from knowtrail.graph.models.served import ServedEmbedder, aserved_query, served_
 PROMPT = "query: "
 
 
-class _Model:
+class _Model(ArrayEmbedder):
     """A model that counts what it embeds; loading it is embedding with it."""
 
     name = "some/model"
@@ -34,14 +35,6 @@ class _Model:
         """Return the vector of this process."""
         self.texts += texts
         return np.asarray([[0.0, 1.0] for _ in texts], dtype=np.float32)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return vectors as lists."""
-        return self.embed_array(texts).tolist()  # type: ignore[no-any-return]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_documents([PROMPT + text])[0]
 
 
 class _Server:

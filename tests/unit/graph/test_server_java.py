@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.graph.errors import InstallError, SettingsError
-from knowtrail.graph.server import java as java_module
-from knowtrail.graph.server.java import Java, check_size, find_java, jvm_options
+from knowtrail.graph.server import install as java_module
+from knowtrail.graph.server.install import (
+    VECTOR_MODULE,
+    Java,
+    check_size,
+    find_java,
+    jvm_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +69,7 @@ def test_too_old_a_java_is_passed_over(
     java = find_java()
 
     assert (java.home, java.major) == (tmp_path / "new", 21)
-    assert java.has_vector_module
+    assert VECTOR_MODULE in java.modules
 
 
 def test_only_an_old_java_is_an_error(

@@ -129,6 +129,8 @@ def test_second_run_goes_on_and_replaces_what_changed(settings, tmp_path):
     once = Spool(tmp_path / "once")
     ingest(once, settings, ITEMS[5:])
     fresh, _ = written(once, tmp_path / "once")
+    for row in (*rows["Chunk"], *fresh["Chunk"]):
+        del row["corpusVersion:long"]
     for name in fresh:
         if name not in {"Corpus", "Document"}:
             assert sorted(map(str, rows[name])) == sorted(map(str, fresh[name])), name

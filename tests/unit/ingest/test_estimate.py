@@ -13,8 +13,7 @@ import pytest
 from knowtrail.graph.cli.root import knowtrail, main
 from knowtrail.ingest.estimate import estimate_ingest
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.reading import Limited, position
-from knowtrail.ingest.records import Failure, LeftOut
+from knowtrail.ingest.records import Failure, LeftOut, Limited, position
 from tests.corpora import ListSource, article
 from tests.dumps import dump, page
 

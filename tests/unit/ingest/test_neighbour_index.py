@@ -7,7 +7,7 @@ import pytest
 
 from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.neighbour_index import search_neighbours
-from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.similarity import Comparison, top_neighbours, vector_number
 
 
 def pairs(blocks):
@@ -35,8 +35,14 @@ def corpus(count=3000, documents=100):
 
 def searched(vectors, groups, ids, threshold=0.3):
     """Search five neighbours of each vector."""
-    return search_neighbours(
-        vectors, groups=groups, ids=ids, top=5, threshold=threshold
+    return search_neighbours(compared(vectors, groups, ids, threshold))
+
+
+def compared(vectors, groups, ids, threshold=0.3):
+    """Return what compares all with all, for five neighbours."""
+    numbers = np.array([vector_number(vector) for vector in vectors])
+    return Comparison(
+        vectors, groups=groups, ids=ids, numbers=numbers, top=5, threshold=threshold
     )
 
 
@@ -52,7 +58,7 @@ def test_nearly_all_exact_neighbours_are_found_with_their_scores():
 
     search = searched(vectors, groups, ids)
 
-    found = pairs(search.blocks)
+    found = pairs(search.blocks(0))
     exact = pairs(
         top_neighbours(
             vectors, groups=groups, ids=ids, top=5, threshold=0.3, same_group=False
@@ -70,8 +76,8 @@ def test_order_of_arrival_changes_nothing():
     vectors, groups, ids = corpus()
     order = np.random.default_rng(4).permutation(len(vectors))
 
-    first = pairs(searched(vectors, groups, ids).blocks)
-    second = pairs(searched(vectors[order], groups[order], ids[order]).blocks)
+    first = pairs(searched(vectors, groups, ids).blocks(0))
+    second = pairs(searched(vectors[order], groups[order], ids[order]).blocks(0))
 
     assert {(order[a], order[b]): s for (a, b), s in second.items()} == first
 
@@ -87,14 +93,85 @@ def test_vectors_of_one_large_group_have_their_neighbours():
     search = searched(vectors.astype(np.float32), groups, np.arange(2000), -1.0)
 
     assert search.recall == 1.0
-    assert {row for row, _ in pairs(search.blocks)} == set(range(2000))
+    assert {row for row, _ in pairs(search.blocks(0))} == set(range(2000))
 
 
 def test_equal_vectors_take_the_smallest_ids():
     """Thousands of equal vectors have the first by id as their neighbours."""
     vectors = np.ones((3000, 8), dtype=np.float32)
 
-    found = pairs(searched(vectors, np.arange(3000), np.arange(3000)).blocks)
+    found = pairs(searched(vectors, np.arange(3000), np.arange(3000)).blocks(0))
 
     assert {column for _, column in found} == set(range(6))
     assert len(found) == 15_000
+
+
+def test_a_kept_index_knows_what_came_and_went(tmp_path):
+    """Later rows are found, gone ones are not, and new ones enter lists of others."""
+    vectors, groups, ids = corpus()
+    inside = search_neighbours(
+        compared(vectors[:2900], groups[:2900], ids[:2900]), tmp_path / "kept"
+    ).inside
+    groups[:50] = -1
+    exact = compared(vectors, groups, ids)
+    kept = search_neighbours(
+        exact, tmp_path / "kept", np.append(inside, np.zeros(100, dtype=bool))
+    )
+    rows, floors = np.arange(2900, 3000), np.full(3000, 0.7)
+    floors[rows] = np.inf
+
+    found, wanted = kept.best(np.arange(50, 3000)), exact.best(np.arange(50, 3000))
+    entered, entering = kept.entered(rows, floors), exact.entered(rows, floors)
+
+    assert kept.recall is None
+    assert found.columns.min() >= 50
+    assert share_found(found, wanted) >= 0.99
+    assert len(entering.rows) > 100
+    assert share_found(entered, entering) >= 0.99
+
+
+@pytest.mark.parametrize("how", ["cut", "of other rows", "gone"])
+def test_an_index_that_cannot_be_used_is_made_anew(tmp_path, how):
+    vectors, groups, ids = corpus()
+    kept = tmp_path / "kept"
+    inside = search_neighbours(compared(vectors, groups, ids), kept).inside
+    if how == "cut":
+        kept.write_bytes(kept.read_bytes()[: -kept.stat().st_size // 4])
+    elif how == "gone":
+        kept.unlink()
+    else:
+        search_neighbours(compared(vectors[:100], groups[:100], ids[:100]), kept)
+
+    search = search_neighbours(compared(vectors, groups, ids), kept, inside)
+
+    assert search.recall >= 0.99
+
+
+def test_what_an_index_leaves_out_or_crowds_out_is_entered_all_the_same(monkeypatch):
+    """Equal vectors beyond the first few, and rows behind many that are gone."""
+    monkeypatch.setattr(neighbour_index, "_MOST_FETCHED", 64)
+    vectors, groups, ids = corpus()
+    vectors[:50] = vectors[0]
+    vectors[100:300] = vectors[0] + 0.01
+    vectors[2999] = vectors[0] + 0.02
+    groups[:50], groups[100:300], groups[2999] = 200, 201, 202
+    first = search_neighbours(compared(vectors[:2999], groups[:2999], ids[:2999]))
+    groups[100:300] = -1
+    exact = compared(vectors, groups, ids)
+    search = search_neighbours(exact)
+    search._file, search.inside = first._file, np.append(first.inside, False)
+    floors = np.full(3000, 0.7)
+    floors[2999] = np.inf
+
+    entered = search.entered(np.array([2999]), floors)
+
+    assert set(range(50)) <= set(entered.rows.tolist())
+    wanted = exact.entered(np.array([2999]), floors)
+    assert set(entered.rows.tolist()) == set(wanted.rows.tolist())
+
+
+def share_found(found, wanted):
+    """Return the share of the pairs that were found."""
+    there = set(zip(found.rows.tolist(), found.columns.tolist(), strict=True))
+    pairs = set(zip(wanted.rows.tolist(), wanted.columns.tolist(), strict=True))
+    return len(pairs & there) / len(pairs)

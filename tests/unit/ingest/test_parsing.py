@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import SourceError
-from knowtrail.ingest.parsing import clean_plain, parse, sentence_spans
+from knowtrail.ingest.prepare import clean_plain, parse, sentence_spans
 from knowtrail.ingest.records import Link, RawDocument, Section
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.graph.errors import SourceError
-from knowtrail.ingest.reading import begun
-from knowtrail.ingest.records import Failure, RawDocument
+from knowtrail.ingest.records import Failure, RawDocument, begun
 from knowtrail.ingest.sources.files import FilesSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
 

@@ -139,12 +139,13 @@ def test_many_equal_vectors_have_few_candidates():
     """Of a thousand equal vectors as many are compared as one can have neighbours."""
     vectors = np.ones((1000, 4), dtype=np.float32)
 
-    columns = similarity.neighbour_columns(
+    compared = similarity.Comparison(
         vectors,
         groups=np.arange(1000),
         ids=np.arange(1000)[::-1],
+        numbers=np.zeros(1000, dtype=np.int64),
         top=5,
-        same_group=False,
+        threshold=0.3,
     )
 
-    assert columns.tolist() == list(range(988, 1000))
+    assert compared.columns.tolist() == list(range(988, 1000))

@@ -8,14 +8,16 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.ingest.tally import NameTally, counted_names, title_names
 from knowtrail.ingest.terms import (
+    NameTally,
     TermFinder,
-    find_terms,
-    is_linked,
+    counted_names,
     names_of_chunks,
     segments,
+    title_names,
 )
+from knowtrail.ingest.text_index import open_text_index
+from tests.found_terms import find_terms
 
 TEXTS = [
     ("a", "The rocket of Apollo 11 left Cape Canaveral. However, the moon waited."),
@@ -128,7 +130,7 @@ def test_counts_on_disk_are_those_in_memory(monkeypatch) -> None:
     """A tally that spills after every text chooses the same names."""
     texts = [text for _, text in TEXTS]
     held = counted(texts).chosen()
-    monkeypatch.setattr("knowtrail.ingest.tally._HELD", 0)
+    monkeypatch.setattr("knowtrail.ingest.terms._HELD", 0)
 
     assert counted(texts).chosen() == held
     assert "apollo 11" in held
@@ -182,8 +184,58 @@ def test_names_of_a_chunk_end_with_it() -> None:
     ]
 
 
-def test_very_frequent_terms_are_not_linked() -> None:
+def test_very_frequent_terms_are_not_linked(tmp_path) -> None:
     """Up to 100 chunks always are, more only up to one in twenty."""
-    assert is_linked(chunks=100, total=100)
-    assert not is_linked(chunks=101, total=2019)
-    assert is_linked(chunks=101, total=2020)
+    linked = {}
+    for named, total in ((100, 100), (101, 2019), (101, 2020)):
+        with open_text_index(
+            tmp_path, f"{total}", about="", state=None, new_state="a"
+        ) as index:
+            index.add(
+                "d", content="h", chunks=total, words={"rome"},
+                names=({"Rome": (2, 1)}, {}), appears=True,
+            )  # fmt: skip
+            index.choose({})
+            index.find(("d", [(str(n), ["rome"]) for n in range(named)]))
+            changed, gone, chunks = index.settle()
+            assert (changed, gone, chunks) == ({"rome": ("Rome", named)}, [], total)
+            linked[total] = index.linked({"rome", "oslo"})
+    assert linked == {100: {"rome"}, 2019: set(), 2020: {"rome"}}
+
+
+def test_only_documents_with_a_name_that_turned_are_named_again(tmp_path) -> None:
+    """What did not change is not written; a document that names it is."""
+
+    def linking(index, documents):
+        for key, names in documents.items():
+            counts = dict.fromkeys(names, (1, 1))
+            words = {word.lower() for name in names for word in name.split()}
+            index.add(
+                key,
+                content=key,
+                chunks=1,
+                words=words,
+                names=(counts, {}),
+                appears=True,
+            )
+        turned = index.choose({})
+        undone = {key for key, _ in index.undone("named")}
+        for key in undone:
+            index.find((key, [(key, [])]))
+        return turned, undone
+
+    def opened(state, new):
+        return open_text_index(tmp_path, "k", about="", state=state, new_state=new)
+
+    with opened(None, "a") as index:
+        linking(index, {"a": ["Old Rome"], "b": ["Old", "Rome"], "c": ["Old Rome"]})
+        index.settle()
+        index.done("written", ["a", "b", "c"])
+    with opened("a", "b") as index:
+        turned, undone = linking(index, {"d": ["Rome"]})
+        assert (turned, undone) == ({"rome"}, {"a", "b", "c", "d"})
+        assert [key for key, _ in index.undone("written")] == ["d"]
+        assert linking(index, {"e": ["Oslo"]}) == (set(), {"e"})
+        index.remove(["a", "c"])
+        index.settle()
+        assert index.choose({}) == {"old rome"}

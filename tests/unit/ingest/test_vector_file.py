@@ -16,7 +16,7 @@ def test_rows_come_back_in_order(tmp_path):
     vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
     keys = ["ff" * 16, "00" * 16, "00" * 8 + "01" * 8]
 
-    with VectorFile(tmp_path / "new") as file:
+    with VectorFile(tmp_path / "new", "made") as file:
         file.extend(zip("aba", keys, vectors, strict=True))
 
         assert len(file) == 3
@@ -29,18 +29,57 @@ def test_rows_come_back_in_order(tmp_path):
 
 def test_empty_file_has_no_vectors(tmp_path):
     """A corpus without vectors gives arrays of length 0."""
-    with VectorFile(tmp_path) as file:
+    with VectorFile(tmp_path, "made") as file:
         file.extend([])
 
         assert (len(file), len(file.vectors), len(file.ranks)) == (0, 0, 0)
 
 
-def test_file_has_no_name_to_be_left_behind(tmp_path):
-    """Nothing is in the folder, however the process ends."""
-    with VectorFile(tmp_path) as file:
-        file.extend([("a", "00" * 16, np.ones(4, dtype=np.float32))])
+def test_what_was_kept_is_resumed_if_it_is_the_same(tmp_path):
+    """All comes back but what came later; another state, or damage, empties it."""
+    vectors = np.arange(8, dtype=np.float32).reshape(2, 4)
+    keys = ["ff" * 16, "00" * 16]
+    with VectorFile(tmp_path, "made") as file:
+        file.extend(zip("ab", keys, vectors, strict=True))
+        file.floors[1] = 0.5
+        file.inside = np.array([True, False])
+        file.keep("one", whole=True)
+        file.done = 1
+        file.extend([("c", "11" * 16, vectors[0])])
 
-        assert list(tmp_path.iterdir()) == []
+    with VectorFile(tmp_path, "made") as file:
+        assert file.resume("one")
+        assert (file.done, file.group_names, file.key(1)) == (1, ["a", "b"], keys[1])
+        assert np.array_equal(file.vectors, vectors)
+        assert (file.floors[1], file.inside.tolist(), file.whole) == (
+            0.5, [True, False], True,
+        )  # fmt: skip
+        assert not file.resume("other")
+        assert (len(file), file.done) == (0, 0)
+        file.extend([("a", keys[0], vectors[0])])
+        file.keep("one", whole=False)
+
+    (tmp_path / "made.rows").write_bytes(b"no archive")
+    with VectorFile(tmp_path, "made") as file:
+        assert not file.resume("one")
+        file.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_found_by_key_and_group_until_they_go(tmp_path):
+    """A key that comes again has a row of its own."""
+    vectors = np.arange(8, dtype=np.float32).reshape(2, 4)
+    keys = ["ff" * 16, "ff" * 8 + "00" * 8]
+    with VectorFile(tmp_path, "made") as file:
+        file.extend(zip("ab", keys, vectors, strict=True))
+        assert file.rows_with(keys) == {keys[0]: 0, keys[1]: 1}
+        file.drop(file.rows_in(["a", "unknown"]))
+        file.extend([("a", keys[0], vectors[1])])
+
+        assert file.groups.tolist() == [-1, 1, 0]
+        assert file.rows_with(keys[:1]) == {keys[0]: 2}
+        assert file.rows_in(["a"]).tolist() == [2]
+        assert np.isnan(file.floors[2])
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, errno.EACCES])

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.models.language_models import CONTEXT_TOKENS, ModelReply
+from knowtrail.graph.models.language_models import ModelReply
+from knowtrail.graph.models.ollama_client import CONTEXT_TOKENS
 from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.retrieval.algorithms import LlmGuidedTraversal
 from knowtrail.retrieval.algorithms.llm_guided_traversal import (

@@ -18,8 +18,9 @@ from knowtrail.retrieval.procedures import (
     keywords,
     options_from_text,
 )
-from knowtrail.retrieval.questions import WalkSettings, check_question
+from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.search import SearchSettings
+from knowtrail.retrieval.traverse import TraverseSettings
 from tests.cases import each
 
 ARGUMENTS = {"question": "What is ice?"}
@@ -51,12 +52,12 @@ def test_there_are_four_procedures_with_their_rows() -> None:
 @each(("python", "public"), NAMES)
 def test_option_has_two_names(python: str, public: str) -> None:
     """One table gives both."""
-    assert OPTIONS[python].public_name == public
+    assert OPTIONS[python].name == public
 
 
 def test_names_of_options_lead_back() -> None:
     """No two options share a public name, and none has an underscore in it."""
-    public = [option.public_name for option in OPTIONS.values()]
+    public = [option.name for option in OPTIONS.values()]
 
     assert len(set(public)) == len(OPTIONS)
     assert not any("_" in name for name in public)
@@ -68,13 +69,13 @@ def test_functions_take_every_option(name: str) -> None:
     procedure = PROCEDURES[name]
     walks = set(inspect.signature(check_question).parameters)
     walks |= {"search": SearchSettings, "ask": AskSettings}.get(
-        name, WalkSettings
+        name, TraverseSettings
     ).__annotations__.keys()
 
     for function in (procedure.run, procedure.arun):
         own = set(inspect.signature(function).parameters)
         assert set(procedure.options) - own - walks == set()
-        assert {field.name for field in procedure.arguments} <= own
+        assert {field.name for field in procedure.arguments} <= own | walks
 
 
 @pytest.mark.parametrize("name", PROCEDURES)

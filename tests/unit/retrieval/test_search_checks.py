@@ -36,7 +36,7 @@ from knowtrail.retrieval.display import show_result, stop_text
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.questions import Task, check_question
 from knowtrail.retrieval.readers.memory import MemoryReader
-from knowtrail.retrieval.search import SearchResult, result_of, searching_for
+from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
 
@@ -50,8 +50,8 @@ def info(name: str, **fields: Any) -> CorpusInfo:
 def found_by(task: Task) -> SearchResult:
     """Run a search in memory."""
     reader = MemoryReader(random_graph(5), filter=task.filter)
-    trail, hits = run(reader, searching_for(task, random_query(5)))
-    return result_of(task, "small", trail, hits, 0.25)
+    trail, hits = run(reader, Plan(task=task).walking(random_query(5)))
+    return Plan(task=task).result("small", trail, hits, seconds=0.25)
 
 
 @each(
@@ -208,7 +208,7 @@ def test_control_characters_are_not_printed() -> None:
     task = check_question("x")
     found = found_by(task)
     trail, hits = found.walk, found.hits
-    evil = result_of(task, "a\x1b[2Jb\nc", trail, hits, 0.1)  # type: ignore[arg-type]
+    evil = Plan(task=task).result("a\x1b[2Jb\nc", trail, hits, seconds=0.1)  # type: ignore[arg-type]
     file = io.StringIO()
 
     show_result(evil, file)

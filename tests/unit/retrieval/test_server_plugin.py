@@ -107,9 +107,9 @@ def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
     class Driver:
         """A database without chunks."""
 
-        def execute_query(self, text: str, *_: object, **__: object) -> list[Any]:
+        def execute_query(self, text: str, *_: object, **__: object) -> Any:
             asked.append(text)
-            return [[[]]]
+            return SimpleNamespace(records=[SimpleNamespace(values=lambda: [[]])])
 
     connection = StoppableConnection(Driver())  # type: ignore[arg-type]
     reader = CypherReader(connection, corpus="tales")

@@ -7,6 +7,10 @@ import logging
 import multiprocessing
 import os
 import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +22,17 @@ from hypothesis import strategies as st
 from knowtrail.graph.errors import SnapshotError, StorageError, VectorError
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.filters import parse_filter
+from knowtrail.retrieval.protocols import (
+    AnchorRequest,
+    ExpandRequest,
+    HomesRequest,
+    ProjectionRequest,
+)
 from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
+from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.snapshot.build import build_snapshot, delete_snapshot
+from knowtrail.retrieval.snapshot.files import Snapshot
 from knowtrail.retrieval.snapshot.folder import (
     build_lock,
     current_generation,
@@ -36,10 +48,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.retrieval.snapshot.blocks import (
+    from knowtrail.retrieval.snapshot.source import (
         CorpusMark,
-        DocumentBlock,
         DocumentMark,
+        StoredDocument,
     )
 
 GRAPH = random_graph(5)
@@ -247,7 +259,7 @@ def test_a_corpus_made_anew_is_copied_anew(tmp_path: Path) -> None:
 def test_nothing_is_taken_from_a_damaged_snapshot(tmp_path: Path) -> None:
     """A bit that flipped is not carried into the next version."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
-    damage(tmp_path, "chunk_vectors", 17)
+    damage(tmp_path, "chunk_vectors.npy", 17)
 
     report = build_snapshot(tmp_path, GraphSource(GRAPH, version=2))
 
@@ -266,56 +278,89 @@ def damage(home: Path, name: str, place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "edges",
-        "edges_starts",
-        "chunk_texts_starts",
-        "chunk_documents",
-        "sentence_homes",
-        "snapshot.json",
-    ],
+    "name", ["snapshot.json", "rows.sqlite", "chunk_vectors.npy", "chunk_scales.npy"]
 )
 def test_damage_to_what_says_where_things_are_is_seen_at_once(
     tmp_path: Path, name: str
 ) -> None:
-    """Rows that are not there are never followed."""
+    """A file whose head is not what it should be is never read."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
-    damage(tmp_path, name, 7)
+    damage(tmp_path, name, 3)
 
     with pytest.raises(SnapshotError, match=r"damaged.*--full"):
         need_snapshot(tmp_path, "small", 1)
 
 
-@pytest.mark.parametrize("name", ["chunk_vectors", "sentence_texts_bytes", "moments"])
+@pytest.mark.parametrize("name", ["chunk_vectors.npy", "rows.sqlite"])
 def test_other_damage_is_found_by_verifying(tmp_path: Path, name: str) -> None:
     """Every file has a checksum."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
-    damage(tmp_path, name, 3)
+    damage(tmp_path, name, -3)
     reader = need_snapshot(tmp_path, "small", 1)
 
     with pytest.raises(SnapshotError, match=rf"damaged \({name}"):
         reader.snapshot.verify()
 
 
-def test_text_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
-    """A walk that meets damaged bytes says so."""
+def test_pages_that_cannot_be_read_are_no_traceback(tmp_path: Path) -> None:
+    """A walk that meets a damaged page of the rows says so, whichever it is."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
-    damage(tmp_path, "sentence_ids_bytes", 0)
-    reader = need_snapshot(tmp_path, "small", 1)
+    refused = 0
+    pages = need_snapshot(tmp_path, "small", 1).snapshot.facts.sizes["rows.sqlite"]
+    for page in range(4096, pages, 4096):
+        damage(tmp_path, "rows.sqlite", page)
+        forget_snapshots()
+        try:
+            reader = need_snapshot(tmp_path, "small", 1)
+            reader.expand([chunk.id for chunk in GRAPH.chunks])
+        except SnapshotError as error:
+            refused += "damaged" in str(error)
+        damage(tmp_path, "rows.sqlite", page)
+
+    assert refused > 3
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("neighbours", "ffffff7f"), ("sentences", "ffffffff"), ("terms", "00")],
+)
+def test_rows_that_are_not_there_are_never_followed(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    """A number that leads nowhere is damage, and no answer from somewhere else."""
+    build_snapshot(tmp_path, GraphSource(GRAPH))
+    folder = current_generation(snapshot_folder(tmp_path, "small"))
+    assert folder is not None
+    with closing(sqlite3.connect(folder / "rows.sqlite")) as rows, rows:
+        rows.execute(f"UPDATE chunk SET {column} = x'{value}'")  # noqa: S608 - ours
+    reader = SnapshotReader(replaced_sizes(folder))
+
+    ids = (GRAPH.chunks[0].id,)
+    ask: Any = {"terms": lambda: reader.terms(ids, ())}.get(
+        column, lambda: reader.expand(ids)
+    )
 
     with pytest.raises(SnapshotError, match="damaged"):
-        reader.expand((GRAPH.chunks[0].id,))
+        ask()
+
+
+def replaced_sizes(folder: Path) -> Snapshot:
+    """Open files that were changed, with their new sizes in the description."""
+    facts = json.loads((folder / "snapshot.json").read_text())
+    facts["sizes"] = {name: (folder / name).stat().st_size for name in facts["sizes"]}
+    (folder / "snapshot.json").write_text(json.dumps(facts))
+    return Snapshot(folder)
 
 
 def test_axes_that_cannot_be_fitted_are_no_traceback(tmp_path: Path) -> None:
     """Sums that are no numbers are damage too."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
-    facts = need_snapshot(tmp_path, "small", 1).snapshot.facts
-    path = next(snapshot_folder(tmp_path, "small").glob("*/moments"))
-    path.write_bytes(np.full(facts.sizes["moments"] // 8, np.nan).tobytes())
-    forget_snapshots()
-    reader = need_snapshot(tmp_path, "small", 1)
+    folder = current_generation(snapshot_folder(tmp_path, "small"))
+    assert folder is not None
+    with closing(sqlite3.connect(folder / "rows.sqlite")) as rows, rows:
+        bad = np.full((13, 12), np.nan).tobytes()
+        rows.execute("UPDATE numbers SET value = ? WHERE name = 'chunks'", (bad,))
+    reader = SnapshotReader(replaced_sizes(folder))
 
     with pytest.raises(SnapshotError, match="damaged"):
         reader.projection(random_query(1))
@@ -326,11 +371,11 @@ def test_a_file_cut_short_or_gone_is_seen(tmp_path: Path) -> None:
     build_snapshot(tmp_path, GraphSource(GRAPH))
     folder = current_generation(snapshot_folder(tmp_path, "small"))
     assert folder is not None
-    os.truncate(folder / "chunk_vectors", 10)
-    with pytest.raises(SnapshotError, match="chunk_vectors has 10 bytes"):
+    os.truncate(folder / "chunk_vectors.npy", 10)
+    with pytest.raises(SnapshotError, match=r"chunk_vectors\.npy has 10 bytes"):
         need_snapshot(tmp_path, "small", 1)
 
-    (folder / "chunk_vectors").unlink()
+    (folder / "chunk_vectors.npy").unlink()
 
     with pytest.raises(SnapshotError, match="lost files"):
         need_snapshot(tmp_path, "small", 1)
@@ -358,19 +403,20 @@ def test_a_damaged_pointer_is_seen(tmp_path: Path, text: str) -> None:
     assert need_snapshot(tmp_path, "small", 1)
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [2, 99])
+def test_another_format_is_refused(tmp_path: Path, number: int) -> None:
     """A snapshot of an older or newer program says so."""
     build_snapshot(tmp_path, GraphSource(GRAPH))
     folder = snapshot_folder(tmp_path, "small")
     generation = current_generation(folder)
     assert generation is not None
     facts = json.loads((generation / "snapshot.json").read_text())
-    (generation / "snapshot.json").write_text(json.dumps(facts | {"format": 99}))
+    (generation / "snapshot.json").write_text(json.dumps(facts | {"format": number}))
     from knowtrail.retrieval.snapshot.folder import point_at
 
     point_at(folder, generation)
 
-    with pytest.raises(SnapshotError, match="has format 99"):
+    with pytest.raises(SnapshotError, match=rf"has format {number}.*make it anew"):
         need_snapshot(tmp_path, "small", 1)
 
 
@@ -439,10 +485,10 @@ def test_an_edge_out_of_the_corpus_is_refused(tmp_path: Path) -> None:
 class Changing(GraphSource):
     """A corpus that is changed while it is copied."""
 
-    def blocks(self, marks: list[DocumentMark]) -> Iterator[DocumentBlock]:
+    def documents(self, marks: list[DocumentMark]) -> Iterator[StoredDocument]:
         """Count a version and yield documents."""
         self.mark: CorpusMark = replace(self.mark, version=self.mark.version + 1)
-        yield from super().blocks(marks)
+        yield from super().documents(marks)
 
 
 def test_a_corpus_that_changes_meanwhile_is_not_copied(tmp_path: Path) -> None:
@@ -503,7 +549,7 @@ def test_what_a_killed_builder_left_is_removed(tmp_path: Path) -> None:
     build_snapshot(tmp_path, GraphSource(GRAPH))
     left = snapshot_folder(tmp_path, "small") / "version-1-7"
     left.mkdir()
-    (left / "chunk_vectors").write_bytes(b"half")
+    (left / "chunk_vectors.npy").write_bytes(b"half")
 
     build_snapshot(tmp_path, GraphSource(GRAPH, version=2))
 
@@ -557,8 +603,8 @@ def _build_slowly(home: str) -> None:
     from pathlib import Path
 
     class Killed(GraphSource):
-        def blocks(self, marks: list[DocumentMark]) -> Iterator[DocumentBlock]:
-            yield next(super().blocks(marks))
+        def documents(self, marks: list[DocumentMark]) -> Iterator[StoredDocument]:
+            yield next(super().documents(marks))
             os.kill(os.getpid(), signal.SIGKILL)
 
     build_snapshot(Path(home), Killed(GRAPH, version=2), full=True)
@@ -639,6 +685,91 @@ def test_filters_pass_what_they_pass_in_memory(
     assert around[0] == around[1]
 
 
+@pytest.mark.parametrize("asked", [None, {"theme": "birds"}])
+def test_words_find_the_chunks_that_have_them(
+    tmp_path: Path, asked: dict[str, Any] | None
+) -> None:
+    """Which these are is the same in memory; stores weigh words each in its way."""
+    parsed = parse_filter(asked)
+    graph, query = GRAPH, random_query(3)
+    reader, memory = opened(tmp_path, graph, parsed), MemoryReader(graph, filter=parsed)
+    word = words_of(graph.chunks[-1].text)[-1]
+
+    for words in (f"{word} OR nothing*", '"'):
+        found = reader.anchors(query, 1, words=words)
+        wanted = memory.anchors(query, 1, words=words)
+
+        assert set(found.by_words) == set(wanted.by_words)
+        assert set(found.ids) == set(wanted.ids)
+        assert len(found.vectors) == len(found.ids)
+
+
+def test_threads_that_filter_and_walk_do_not_wait_for_one_another(
+    tmp_path: Path,
+) -> None:
+    """A filter that asks Python functions, beside readers of the same files.
+
+    In a process of its own: threads that wait for ever can only be killed.
+    """
+    build_snapshot(tmp_path, GraphSource(GRAPH))
+    done = subprocess.run(
+        [sys.executable, "-c", _THREADS, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+_THREADS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from knowtrail.retrieval.filters import parse_filter
+from knowtrail.retrieval.readers.snapshot import SnapshotReader
+from knowtrail.retrieval.snapshot.filters import passing
+from knowtrail.retrieval.snapshot.folder import need_snapshot
+
+home = Path(sys.argv[1])
+snapshot = need_snapshot(home, "small", 1).snapshot
+ids = [key for (key,) in snapshot.sql.execute("SELECT id FROM chunk")]
+
+def filtered(n):
+    for number in range(200):
+        asked = {"chunk.text": {"$ilike": f"{n} {number}"}}
+        passing(snapshot, parse_filter(asked))
+
+def walked(_):
+    for key in ids * 20:
+        SnapshotReader(snapshot).expand([key])
+
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(lambda n: (filtered if n % 2 else walked)(n), range(4)))
+print("done")
+"""
+
+
+def test_numbers_that_are_none_pass_no_filter_and_break_none(tmp_path: Path) -> None:
+    """Infinity is more than every number; what is no number is not compared."""
+    strange = {"far": float("inf"), "odd": float("nan"), "text": "Long."}
+    documents = {key: {**known, **strange} for key, known in GRAPH.documents.items()}
+    graph = replace(GRAPH, documents=documents)
+    every = {chunk.id for chunk in graph.chunks}
+
+    def passed(asked: dict[str, Any]) -> set[str]:
+        parsed = parse_filter(asked)
+        reader = opened(tmp_path, graph, parsed)
+        return set(reader.anchors(random_query(3), len(every)).ids)
+
+    assert (
+        passed({"document.text": {"$like": "Long"}, "document.far": {"$gt": 1e300}})
+        == every
+    )
+    assert passed({"document.odd": {"$lt": 5}}) == set()
+
+
 def test_unusual_text_comes_back(tmp_path: Path) -> None:
     """Every character that a text can have, and texts that are empty."""
     texts = ("", "naïve \U0001f426 \x00 \n", "lone \ud800 surrogate", "a" * 70_000)
@@ -694,12 +825,16 @@ async def test_asynchronous_answers_are_the_same(tmp_path: Path) -> None:
     query, chunk = random_query(1), GRAPH.chunks[0].id
     sentence = GRAPH.sentences[chunk][0].id
 
-    assert (await reader.aanchors(query, 1)).ids == reader.anchors(query, 1).ids
-    assert (await reader.aexpand((chunk,)))[chunk].chunk == GRAPH.chunks[0]
-    assert (await reader.ahomes((sentence,))).ids == (chunk,)
-    fitted = await reader.aprojection(query)
+    anchors: Any = await reader.aanswer(AnchorRequest(vector=query))
+    visits: Any = await reader.aanswer(ExpandRequest(chunk_ids=(chunk,)))
+    homes: Any = await reader.aanswer(HomesRequest(sentence_ids=(sentence,)))
+    fitted: Any = await reader.aanswer(ProjectionRequest(query=query))
+    kept: Any = await reader.aanswer(ProjectionRequest())
+
+    assert anchors.ids == reader.anchors(query, 1).ids
+    assert visits[chunk].chunk == GRAPH.chunks[0]
+    assert homes.ids == (chunk,)
     np.testing.assert_array_equal(fitted.mean, reader.projection(query).mean)
-    kept = await reader.aprojection()
     np.testing.assert_array_equal(kept.mean, reader.projection().mean)
 
 
@@ -711,9 +846,9 @@ def test_few_chunks_are_read_at_a_time(
     sizes: list[int] = []
 
     class Noting(GraphSource):
-        def blocks(self, marks: list[DocumentMark]) -> Iterator[DocumentBlock]:
+        def documents(self, marks: list[DocumentMark]) -> Iterator[StoredDocument]:
             sizes.append(sum(mark.chunks for mark in marks))
-            yield from super().blocks(marks)
+            yield from super().documents(marks)
 
     source = Noting(merged({n: alone(n, n) for n in range(20)}))
 
@@ -742,4 +877,4 @@ def test_snapshots_are_closed_to_others(tmp_path: Path) -> None:
 
     made = [home.parent, *home.parent.rglob("*")]
     assert [path for path in made if path.stat().st_mode & 0o077] == []
-    assert any(path.name == "chunk_vectors" for path in made)
+    assert any(path.name == "chunk_vectors.npy" for path in made)

@@ -13,7 +13,7 @@ from knowtrail.graph.errors import InputError, SourceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.eval.retrieval import RetrievalDataset
+    from knowtrail.eval.retrieval.dataset import RetrievalDataset
 
 
 def _json(path: Path, value: Any) -> Path:

@@ -21,7 +21,7 @@ from knowtrail.eval.fields import (
     register,
     score_record,
 )
-from knowtrail.eval.fields.alignment import process_batches
+from knowtrail.eval.fields.scoring import process_batches
 from tests.cases import each
 
 

@@ -19,12 +19,12 @@ from knowtrail.eval.fields import (
     SchemaError,
     annotate_xeval,
     evaluate,
-    evaluate_stream,
     infer_schema,
-    iter_records,
-    read_jsonl,
 )
+from knowtrail.eval.fields.results import RunAccumulator
+from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import read_json_lines
 from tests.tiers import amount
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def test_lengths_differ(gold: int, extracted: int) -> None:
     with pytest.raises(
         ValueError, match=f"same length: .* after {min(gold, extracted)}"
     ):
-        evaluate_stream(iter(left), iter(right), SCHEMA)
+        list(iter_records(iter(left), iter(right), SCHEMA))
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,13 @@ def test_stream_is_the_same_as_all_at_once() -> None:
     extracted = [{"a": str(n % 40), "t": [n, n]} for n in range(50)]
     schema = annotate_xeval(infer_schema(gold))
     seen: list[RecordResult] = []
+    summed = RunAccumulator()
 
     whole = evaluate(gold, extracted, schema)
-    stream = evaluate_stream(iter(gold), iter(extracted), schema, on_record=seen.append)
+    for record in iter_records(iter(gold), iter(extracted), schema):
+        seen.append(record)
+        summed.add(record)
+    stream = summed.result()
 
     assert stream.records == ()
     assert seen == whole.records
@@ -200,7 +204,9 @@ def test_memory_does_not_grow_with_the_records() -> None:
         gold = ({"a": f"{n} {'x' * 500}"} for n in range(count))
         extracted = ({"a": f"{n} {'x' * 500}"} for n in range(count))
         tracemalloc.start()
-        evaluate_stream(gold, extracted, SCHEMA)
+        summed = RunAccumulator()
+        for record in iter_records(gold, extracted, SCHEMA):
+            summed.add(record)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return most
@@ -228,7 +234,7 @@ def test_jsonl(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_bytes(b'\xef\xbb\xbf{"a": "x"}\n\n[1]\r\nnull\n')
 
-    assert list(read_jsonl(file)) == [{"a": "x"}, [1], None]
+    assert [value for _, value in read_json_lines(file)] == [{"a": "x"}, [1], None]
 
 
 @pytest.mark.parametrize(
@@ -246,13 +252,13 @@ def test_jsonl_that_cannot_be_read(content: bytes, told: str, tmp_path: Path) ->
     file.write_bytes(content)
 
     with pytest.raises(SourceError, match=told):
-        list(read_jsonl(file))
+        [value for _, value in read_json_lines(file)]
 
 
 def test_jsonl_that_is_not_there(tmp_path: Path) -> None:
     """The file is named."""
     with pytest.raises(SourceError, match=r"none\.jsonl"):
-        list(read_jsonl(tmp_path / "none.jsonl"))
+        [value for _, value in read_json_lines(tmp_path / "none.jsonl")]
 
 
 def test_numbers_that_are_not_finite() -> None:

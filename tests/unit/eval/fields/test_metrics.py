@@ -11,15 +11,13 @@ from typing import Any
 import pytest
 
 from knowtrail.eval.fields import (
-    OTHER_PATHS,
     FieldAggregation,
     FieldResult,
-    RunAccumulator,
     build_record_result,
     build_run_result,
-    schema_path,
 )
-from knowtrail.eval.fields.paths import child_path, last_key, parent_path
+from knowtrail.eval.fields.paths import child_path, last_key, parent_path, schema_path
+from knowtrail.eval.fields.results import OTHER_PATHS, RunAccumulator
 from tests.cases import each
 
 

@@ -10,11 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from knowtrail.eval.generation import (
-    ContextChunk,
-    ContextSentence,
-    Neighbour,
-)
+from knowtrail.eval.generation.contexts import ContextChunk, ContextSentence, Neighbour
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.eval.datasets import load_dataset
-from knowtrail.eval.generation import GeneratedQuestion, GroupPlan, context_groups
+from knowtrail.eval.generation import GroupPlan, context_groups
 from knowtrail.eval.generation.contexts import CorpusPassage
 from knowtrail.eval.generation.files import (
     dataset_questions,
@@ -20,6 +20,7 @@ from knowtrail.eval.generation.files import (
     write_dataset,
     write_questions,
 )
+from knowtrail.eval.generation.questions import GeneratedQuestion
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,8 +70,9 @@ def test_gold_is_counted_within_passages(questions: list[ExportedQuestion]) -> N
     (question,) = questions
     first, last = question.metadata["gold_sentences"]
 
-    assert [f"{d}s{n}" for d, n in question.sentences] == [first, last]
-    assert question.documents == tuple(d for d, _ in question.sentences)
+    gold = question.asked.gold_sentences
+    assert [f"{one.document}s{one.sentence}" for one in gold] == [first, last]
+    assert question.asked.gold_documents == tuple(one.document for one in gold)
 
 
 def test_our_form_has_a_question_a_line(
@@ -110,10 +112,7 @@ def test_evaluation_reads_what_we_write(
 
     (again,) = dataset_questions(read)
     assert read.problems == ()
-    assert again.question == questions[0].question
-    assert again.answer == questions[0].answer
-    assert again.documents == questions[0].documents
-    assert again.sentences == questions[0].sentences
+    assert again.asked == questions[0].asked
     assert len(read.passages) == len(passages)
 
 
@@ -152,7 +151,8 @@ def test_half_surrogate_pairs_lose_no_questions(
     """What a model wrote may hold one; UTF-8 may not."""
     path = tmp_path / f"asked{suffix}"
 
-    write_questions(path, [replace(questions[0], answer="Cold\ud83d.")])
+    asked = replace(questions[0].asked, answer="Cold\ud83d.")
+    write_questions(path, [replace(questions[0], asked=asked)])
 
     assert "Cold\\ud83d." in path.read_text("utf-8")
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.eval.generation import GroupPlan, WalkParameters, context_groups
-from knowtrail.eval.generation.walks import gather, shares
+from knowtrail.eval.generation.contexts import gather, shares
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.eval.generation import ContextChunk
-    from knowtrail.eval.generation.walks import Gathered
+    from knowtrail.eval.generation.contexts import ContextChunk, Gathered
     from tests.unit.eval.generation.conftest import MemoryContexts
 
 
@@ -87,13 +86,6 @@ def test_native_takes_chunks_of_different_documents(source: MemoryContexts) -> N
 
     assert len({chunk.document for chunk in found.chunks}) == 3
     assert len(found.sentences) == 9
-
-
-def test_native_can_go_in_order(source: MemoryContexts) -> None:
-    """Sequentially, the next documents of the corpus are taken."""
-    found = _gathered("deepeval_native", source, "d2c5", sequential=True)
-
-    assert [chunk.id for chunk in found.chunks] == ["d2c5", "d3c0", "d0c0"]
 
 
 def test_shares_are_rounded_down_and_the_heaviest_gets_the_rest() -> None:

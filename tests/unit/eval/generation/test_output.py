@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.eval.generation.cli import write_made
-from knowtrail.eval.generation.generating import GeneratedQuestions
-from knowtrail.eval.generation.walks import Grouped
+from knowtrail.eval.generation.contexts import Grouped
+from knowtrail.eval.generation.questions import GeneratedQuestions
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:

@@ -14,19 +14,17 @@ from knowtrail.eval.generation import (
     context_groups,
     generate_questions,
 )
-from knowtrail.eval.generation.chain import evolution_plan
-from knowtrail.eval.models import State
+from knowtrail.eval.generation.questions import evolution_plan
 from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.files.journal import State
 from tests.unit.eval.generation.conftest import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from knowtrail.eval.generation import (
-        ContextGroup,
-        GeneratedQuestions,
-    )
+    from knowtrail.eval.generation.contexts import ContextGroup
+    from knowtrail.eval.generation.questions import GeneratedQuestions
     from tests.unit.eval.generation.conftest import MemoryContexts, Scripted
 
 

@@ -15,11 +15,13 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from knowtrail.eval.judged import JudgingOptions, judge_results
 from knowtrail.eval.retrieval.dataset import (
     Passage,
+    RankedDocument,
+    Ranking,
     RetrievalDataset,
     RetrievalQuestion,
+    ReturnedSentence,
 )
 from knowtrail.eval.retrieval.evaluation import SystemResult
-from knowtrail.eval.retrieval.system import RankedDocument, Ranking, ReturnedSentence
 from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.graph.settings import Settings
 

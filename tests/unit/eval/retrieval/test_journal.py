@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from knowtrail.eval.retrieval.cli import retrieval
-from knowtrail.eval.retrieval.evaluation import Journal, check_ks, run_systems
+from knowtrail.eval.retrieval.evaluation import check_ks, run_systems
 from knowtrail.eval.retrieval.systems import (
     asked_names,
     fused,
@@ -17,13 +19,14 @@ from knowtrail.eval.retrieval.systems import (
     systems_of,
 )
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files.journal import State
 from knowtrail.graph.settings import Settings
 from tests.rankings import dataset, question, ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.eval.retrieval import Ranking, RetrievalQuestion
+    from knowtrail.eval.retrieval.dataset import Ranking, RetrievalQuestion
 
 QUESTIONS = (question("q1", "ash"), question("q2", "birch"), question("q3", "ash"))
 
@@ -58,12 +61,12 @@ def _bench() -> Any:
 
 def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     """Done questions are kept, and only the others are asked."""
-    with pytest.raises(KeyboardInterrupt), Journal(tmp_path, "key") as journal:
-        run_systems(_bench(), [_Frail(2)], journal=journal)
+    with pytest.raises(KeyboardInterrupt), State(tmp_path) as state:
+        run_systems(_bench(), [_Frail(2)], state=state)
     second = _Frail(5)
 
-    with Journal(tmp_path, "key") as journal:
-        (result,) = run_systems(_bench(), [second], journal=journal)
+    with State(tmp_path) as state:
+        (result,) = run_systems(_bench(), [second], state=state)
 
     assert second.asked == ["q3"]
     assert (
@@ -120,45 +123,6 @@ def test_systems_without_a_model_warm_up_once() -> None:
     assert len(found.rankings) == 3
 
 
-def test_a_line_that_was_cut_is_dropped(tmp_path: Path) -> None:
-    """The rankings before it are kept, and those after it are whole."""
-    journal = Journal(tmp_path, "key")
-    journal.add("s", "q1", ranking("ash"))
-    journal.add("s", "q2", ranking("birch"))
-    journal.close()
-    text = journal.path.read_text("utf-8")
-    journal.path.write_text(text[:-20], "utf-8")
-
-    cut = Journal(tmp_path, "key")
-    cut.add("s", "q3", ranking("cedar"))
-    cut.close()
-
-    with Journal(tmp_path, "key") as again:
-        pass
-    assert (len(cut), len(again)) == (2, 2)
-    assert again.get("s", "q2") is None
-    assert again.get("s", "q3") == ranking("cedar")
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["null", "[1]", '{"system": "s", "question": [], "ranking": {}}', "[" * 99_999],
-)
-def test_damaged_lines_are_dropped(tmp_path: Path, line: str) -> None:
-    """Whatever stands there, the others are kept."""
-    journal = Journal(tmp_path, "key")
-    journal.add("s", "q1", ranking("ash"))
-    journal.close()
-    with journal.path.open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n")
-
-    with Journal(tmp_path, "key") as again:
-        pass
-
-    assert len(again) == 1
-    assert again.get("s", "q1") == ranking("ash")
-
-
 def test_rankings_of_another_model_are_not_taken_up(tmp_path: Path) -> None:
     """A system that asks a language model is another one with another model."""
 
@@ -167,17 +131,46 @@ def test_rankings_of_another_model_are_not_taken_up(tmp_path: Path) -> None:
 
     notes: list[str] = []
     first = _Asking("guided", notes)
-    with Journal(tmp_path, "key") as journal:
-        run_systems(_bench(), [first], journal=journal)
+    with State(tmp_path) as state:
+        run_systems(_bench(), [first], state=state)
     second = _Asking("guided", notes)
     second.model_name = "large"
 
-    with Journal(tmp_path, "key") as journal:
-        run_systems(_bench(), [second], journal=journal)
-    with Journal(tmp_path, "key") as journal:
-        run_systems(_bench(), [first], journal=journal)
+    with State(tmp_path) as state:
+        run_systems(_bench(), [second], state=state)
+    with State(tmp_path) as state:
+        run_systems(_bench(), [first], state=state)
 
     assert len(notes) == 6
+
+
+_OWN = """
+from tests.rankings import ranking
+
+class Own:
+    name = "own"
+
+    def prepare(self, bench):
+        pass
+
+    def rank(self, question, k):
+        return ranking("ash")
+"""
+
+
+def test_rankings_of_other_code_are_not_taken_up(tmp_path: Path) -> None:
+    """A system whose file has changed is asked anew, the same one only once."""
+    file, reused = tmp_path / "own_system.py", []
+    for code in (_OWN, _OWN, _OWN.replace("ash", "birch")):
+        file.write_text(code, "utf-8")
+        kind = runpy.run_path(str(file), run_name="own_system")["Own"]
+        sys.modules["own_system"] = SimpleNamespace(__file__=str(file))
+        with State(tmp_path) as state:
+            (found,) = run_systems(_bench(), [kind()], state=state)
+            reused.append((state.reused, found.rankings[0].documents[0].id))
+    del sys.modules["own_system"]
+
+    assert reused == [(0, "ash"), (3, "ash"), (0, "birch")]
 
 
 def test_walks_name_their_model() -> None:
@@ -192,13 +185,13 @@ def test_walks_name_their_model() -> None:
 
 def test_a_complete_run_leaves_nothing(tmp_path: Path) -> None:
     """The file goes, so that the next run measures anew."""
-    with Journal(tmp_path, "key") as journal:
-        journal.add("s", "q1", ranking("ash"))
+    with State(tmp_path) as state:
+        state.put("q1", "ash")
 
-        journal.remove()
+        state.remove()
 
     assert list(tmp_path.iterdir()) == []
-    assert len(journal) == 0
+    assert len(state) == 0
 
 
 @pytest.mark.parametrize("ks", [(), (0, 5), (1001,)])

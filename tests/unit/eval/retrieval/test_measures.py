@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from knowtrail.eval.retrieval import RetrievalQuestion
-from knowtrail.eval.retrieval.measures import measure_names, measure_rankings
+from knowtrail.eval.retrieval.dataset import RetrievalQuestion
+from knowtrail.eval.retrieval.evaluation import measure_names, measure_rankings
 from tests.rankings import question, ranking
 
 

@@ -18,12 +18,10 @@ from knowtrail.eval.retrieval.evaluation import (
     EvaluationOptions,
     SystemResult,
     _notes_of_results,
-    parts_of,
-)
-from knowtrail.eval.retrieval.measures import (
     differences,
     measure_names,
     measure_rankings,
+    parts_of,
     quantile_interval,
     summarise,
 )

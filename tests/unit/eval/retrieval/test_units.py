@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from knowtrail.eval.retrieval import Passage, halves
 from knowtrail.eval.retrieval.bench import corpus_name
 from knowtrail.eval.retrieval.dataset import (
+    Passage,
     PassageSource,
     Unit,
+    halves,
     passage_sentences,
     raw_document,
     sentence_numbers,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.eval.skn import BenchmarkOptions, ModelOptions, run_benchmark, run_models
-from knowtrail.eval.skn.report import benchmark_page
+from knowtrail.eval.skn.results import benchmark_page
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, StorageError
 from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.graph.settings import Settings
@@ -629,9 +629,9 @@ def test_a_run_in_which_nothing_worked_says_why(
         ({"pipelines": ("json", "yaml")}, "No format 'yaml'"),
         ({"pipelines": ()}, "No format"),
         ({"pipelines": ("json", "json")}, "named twice"),
-        ({"results": 0}, "0 search results"),
-        ({"limit": 0}, "limit of 0"),
-        ({"concurrency": 33}, "33 calls side by side"),
+        ({"results": 0}, "results is 0"),
+        ({"limit": 0}, "limit is 0"),
+        ({"concurrency": 33}, "concurrency is 33"),
     ],
 )
 def test_options_that_cannot_be_run_are_told(

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from knowtrail.eval.models import checked_reply, parse_json_reply
 from knowtrail.eval.skn.metrics import (
-    ABSTENTION_PHRASES,
-    abstains,
     bootstrap_ci,
     bootstrap_rows,
     calibration_rows,
-    normalized_hallucination,
     summed_gaps,
+)
+from knowtrail.eval.skn.phases import (
+    ABSTENTION_PHRASES,
+    abstains,
+    normalized_hallucination,
     token_estimate,
 )
 from knowtrail.graph.errors import InputError

@@ -254,8 +254,8 @@ def test_what_does_not_fit_is_cut(
     ("options", "told"),
     [
         ({"temperature": 3}, "temperature is 3"),
-        ({"tokens": 1}, "answer of 1 tokens"),
-        ({"seconds": 0}, "limit of 0 seconds"),
+        ({"tokens": 1}, "tokens is 1"),
+        ({"seconds": 0}, "seconds is 0"),
     ],
 )
 def test_options_out_of_range_are_told(options: dict[str, Any], told: str) -> None:

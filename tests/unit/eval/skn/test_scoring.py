@@ -10,8 +10,8 @@ import pytest
 
 from knowtrail.eval.models import Respondent, as_model
 from knowtrail.eval.skn import calculate_metrics
-from knowtrail.eval.skn.judging import JUDGES, judge_answer, judge_row, verdict_of
-from knowtrail.eval.skn.scoring import compare_pipelines, difference_row
+from knowtrail.eval.skn.metrics import compare_pipelines, difference_row
+from knowtrail.eval.skn.phases import JUDGES, judge_answer, judge_row, verdict_of
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:

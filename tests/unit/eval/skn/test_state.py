@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.eval.models import State
 from knowtrail.graph.errors import InputError, StorageError
+from knowtrail.graph.files.journal import State
 
 if TYPE_CHECKING:
     from pathlib import Path

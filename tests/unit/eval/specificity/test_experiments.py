@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from knowtrail.eval.specificity.experiments import (
+from knowtrail.eval.specificity.measures import (
     SpecificityResults,
     difference_interval,
     read_results,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from knowtrail.eval.specificity.judging import ask_questions
-from knowtrail.eval.specificity.measures import measure
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
+    ask_questions,
     bundled_questions,
     custodians_of,
     key_of,
     load_questions,
     memory_pipeline,
 )
+from knowtrail.eval.specificity.measures import measure
 from knowtrail.ingest.custodians import bundled_custodians
 
 

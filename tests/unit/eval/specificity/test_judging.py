@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.eval.specificity.judging import Key, Outcome, ask_questions, judge
-from knowtrail.eval.specificity.measures import class_scores, labels_key, measure
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
     Answer,
+    Key,
+    Outcome,
     Question,
+    ask_questions,
     custodians_of,
+    judge,
     key_of,
     memory_pipeline,
 )
+from knowtrail.eval.specificity.measures import class_scores, labels_key, measure
 from knowtrail.ingest.custodians import Custodian, bundled_custodians
 from knowtrail.retrieval.specificity.class_scores import FilteredClasses
 from knowtrail.retrieval.specificity.classifier import Classification

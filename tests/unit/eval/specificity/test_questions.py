@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
     HALVES,
     Question,
     bundled_questions,
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 CUSTODIANS = custodians_of(bundled_custodians())
 QUESTIONS = {half: load_questions(bundled_questions(half)) for half in HALVES}
 ALL = [question for half in HALVES for question in QUESTIONS[half]]
-LATER = {"rank_institutions_by_budget", "total_budgets", "compare_institutions"}
+LATER = {
+    "list_institutions_near",
+    "rank_institutions_by_budget",
+    "total_budgets",
+    "compare_institutions",
+}
 """Templates that the questions of `hard` and `fresh` ask for, and no label names."""
 
 _FIELDS = {
@@ -220,8 +225,12 @@ def test_breakdowns_count_every_type(question: Question) -> None:
     [
         ("", "no questions"),
         ("{", "questions.jsonl, line 1 is no JSON"),
-        ('{"id": "1"}', "no 'answer'"),
-        ('{"id": "1", "answer": {"kind": "guess"}}', "answer kind 'guess'"),
+        ('{"id": "1"}', "no 'language'"),
+        (
+            '{"id": "1", "language": "en", "question": "?", "slots": {}, '
+            '"answer": {"kind": "guess"}}',
+            "answer kind 'guess'",
+        ),
         ("[1]", "no labelled question"),
     ],
 )

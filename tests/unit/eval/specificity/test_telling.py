@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from knowtrail.eval.specificity.judging import asked_facts, says
-from knowtrail.eval.specificity.questions import Answer, Question
+from knowtrail.eval.specificity.judging import Answer, Question, asked_facts, says
 from knowtrail.ingest.custodians import Custodian
 from tests.cases import each
 

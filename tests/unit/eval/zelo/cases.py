@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from knowtrail.eval.zelo.journal import Journal
-from knowtrail.eval.zelo.judgements import Answer, Price
+from knowtrail.eval.zelo.judgements import Answer, Journal, Price
 from knowtrail.retrieval.rerank.datasets import (
     Document,
     Query,
@@ -17,8 +16,8 @@ from knowtrail.retrieval.rerank.datasets import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from knowtrail.eval.zelo.chat_judges import Pace
     from knowtrail.eval.zelo.judgements import Judgement, Matchup
+    from knowtrail.eval.zelo.judges import Pace
 
 FREE = Price()
 

@@ -16,13 +16,17 @@ from typing import Any
 import pytest
 
 from knowtrail.eval.zelo.annotation import ZeloAnnotator, aannotate, annotate
-from knowtrail.eval.zelo.chat_judges import Pace
-from knowtrail.eval.zelo.composing import FitSettings
-from knowtrail.eval.zelo.journal import JOURNAL, Journal
-from knowtrail.eval.zelo.judgements import Answer, Judgement, Matchup, Price
-from knowtrail.eval.zelo.offline_judges import FunctionJudge
+from knowtrail.eval.zelo.judgements import (
+    JOURNAL,
+    Answer,
+    Journal,
+    Judgement,
+    Matchup,
+    Price,
+)
+from knowtrail.eval.zelo.judges import FunctionJudge, Pace
 from knowtrail.eval.zelo.pairs import PairSettings
-from knowtrail.eval.zelo.scored_pairs import read_judged
+from knowtrail.eval.zelo.scored_pairs import FitSettings, read_judged
 from knowtrail.graph.errors import InputError, ModelError, SourceError, StorageError
 from knowtrail.retrieval.rerank.datasets import Document, Query, read_annotated
 from tests.unit.eval.zelo.cases import ValueJudge, kept_judgements, query, source

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from knowtrail.eval.zelo.journal import JOURNAL
+from knowtrail.eval.zelo.judgements import JOURNAL
 from knowtrail.graph.cli.root import main
 from knowtrail.retrieval.rerank.datasets import read_annotated
 from tests.unit.eval.zelo.cases import kept_judgements, query, source

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from knowtrail.eval.zelo.comparison import (
+from knowtrail.eval.zelo.metrics import (
     RankingSettings,
     as_metrics,
     as_records,
@@ -209,8 +209,8 @@ def test_the_command_writes_a_report_and_a_histogram(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--k", "0"), "--k is 0"),
-        (("--document-limit", "-1"), "--document-limit is -1"),
+        (("--k", "0"), "'--k': 0 is not"),
+        (("--document-limit", "-1"), "'--document-limit': -1 is not"),
         (("--report", "report.txt"), ".html"),
         (("nowhere.jsonl",), "nowhere.jsonl"),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
-from knowtrail.eval.zelo.cli_rankings import rerank, train
+from knowtrail.eval.zelo.cli import rerank, train
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.rerank.datasets import read_annotated

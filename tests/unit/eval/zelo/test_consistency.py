@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from knowtrail.eval.zelo.battles import Battles
-from knowtrail.eval.zelo.consistency import (
+from knowtrail.eval.zelo.fit import Battles
+from knowtrail.eval.zelo.inspection import (
     agreement,
     judge_figures,
     kendall_w,

@@ -12,8 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.simulated_judges import simulate
-from knowtrail.eval.zelo.battles import Battles, preferences
-from knowtrail.eval.zelo.fit import _fit_all, _Given, fit_battles, fit_many
+from knowtrail.eval.zelo.fit import (
+    Battles,
+    _fit,
+    _Given,
+    fit_battles,
+    preferences,
+)
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,8 +43,7 @@ def fit_scores(
     ends = [np.asarray(side, dtype=np.intp) for side in (left, right)]
     gets = np.asarray(share, dtype=np.float64)
     given = _Given(n, *ends, gets, np.ones(len(gets)))
-    (fit,) = _fit_all([given], method, regularisation)
-    return fit
+    return _fit(given, method, regularisation)
 
 
 def _dense(order: list[int]) -> Battles:
@@ -254,29 +258,6 @@ def test_documents_without_any_battle_are_all_unjudged() -> None:
 
     assert np.isnan(fit.scores).all()
     assert fit.degree.tolist() == [0, 0, 0]
-
-
-def test_many_queries_are_fitted_as_one_by_one() -> None:
-    """Queries of different sizes, some without battles, do not touch each other."""
-    generator = np.random.default_rng(3)
-    queries = []
-    for n in (0, 1, 2, 7, 40, 3):
-        left = np.tile(np.arange(n), 2)
-        right = np.concatenate([generator.permutation(n), generator.permutation(n)])
-        queries.append(
-            Battles.of(n, left, right, generator.uniform(-1, 1, (len(left), 2)))
-        )
-
-    together = fit_many(queries)
-    alone = [fit_battles(query) for query in queries]
-
-    pairs = list(zip(together, alone, strict=True))
-    assert all(np.allclose(a.scores, b.scores, equal_nan=True) for a, b in pairs)
-    assert all(
-        np.allclose(a.standard_errors, b.standard_errors, equal_nan=True)
-        for a, b in pairs
-    )
-    assert [a.iterations for a, _ in pairs] == [b.iterations for _, b in pairs]
 
 
 @pytest.mark.parametrize(

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from knowtrail.eval.zelo.annotation import annotate
-from knowtrail.eval.zelo.comparison import Benchmark
 from knowtrail.eval.zelo.inspection import inspected
-from knowtrail.eval.zelo.offline_judges import FunctionJudge
-from knowtrail.eval.zelo.pages import battles_page
-from knowtrail.eval.zelo.pairs import PairSettings
-from knowtrail.eval.zelo.pictures import (
+from knowtrail.eval.zelo.judges import FunctionJudge
+from knowtrail.eval.zelo.metrics import Benchmark
+from knowtrail.eval.zelo.pages import (
+    battles_page,
     battles_picture,
     bin_counts,
     histogram_picture,
 )
+from knowtrail.eval.zelo.pairs import PairSettings
 from knowtrail.eval.zelo.scored_pairs import PairFile, one_judged, read_judged
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.errors import InputError, SourceError
@@ -216,10 +216,10 @@ def test_battles_are_told_from_the_side_of_a_document(scored: Path) -> None:
         ("b", pytest.approx(2 / 3)),
         ("c", 1.0),
     ]
-    assert [(s.judge, s.score, s.first) for s in fought[0].said] == [
-        ("one", 0.5, True),
-        ("two", -0.5, False),
-        ("one", 0.25, True),
+    assert [(s.judge, s.score) for s in fought[0].said] == [
+        ("one", 0.5),
+        ("two", -0.5),
+        ("one", 0.25),
     ]
 
 

@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.language_models import FakeListChatModel
 
-from knowtrail.eval.zelo.chat_judges import ChatJudge, Pace, judge_prompt, read_answer
 from knowtrail.eval.zelo.judgements import Judge, Matchup, Price, swaps
-from knowtrail.eval.zelo.judges import bundled_text, load_judges, read_judge_file
-from knowtrail.eval.zelo.offline_judges import RerankerJudge, squashed
+from knowtrail.eval.zelo.judges import (
+    ChatJudge,
+    Pace,
+    RerankerJudge,
+    bundled_text,
+    judge_prompt,
+    load_judges,
+    read_answer,
+    read_judge_file,
+    squashed,
+)
 from knowtrail.graph.errors import InputError, MissingExtraError, SettingsError
 from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.graph.settings import Settings
@@ -252,7 +260,7 @@ def test_the_bundled_configuration_is_whole() -> None:
     """Three judges of three providers, each with a price."""
     found = read_judge_file()
 
-    assert found.default == ("openai", "anthropic", "gemini")
+    assert found.default == ["openai", "anthropic", "gemini"]
     providers = [found.judges[name].provider for name in found.default]
     assert providers == ["openai", "anthropic", "google"]
     assert all(found.price(found.judges[name]) for name in found.default)
@@ -267,14 +275,14 @@ BASE = '[judges.a]\nprovider = "openai"\nmodel = "m"\n'
     [
         ("[judges", "is not TOML"),
         ("[judge.a]", "unknown key 'judge'"),
-        ("judges = 3", "judges is 3: write a table"),
+        ("judges = 3", "judges is 3: Input should be"),
         ('default = ["b"]\n' + BASE, "default is"),
         ('[judges.a]\nmodel = "m"', "provider is None"),
         ('[judges.a]\nprovider = "x"\nmodel = "m"', "provider is 'x'"),
-        ('[judges."a b"]\nprovider = "openai"\nmodel = "m"', "for a name"),
+        ('[judges."a b"]\nprovider = "openai"\nmodel = "m"', "is 'a b'"),
         (BASE + "speed = 3", "unknown key 'speed'"),
-        (BASE + "tries = 0", "tries is 0: write a whole number above 0"),
-        (BASE + "tries = 1.5", "tries is 1.5: write a whole number"),
+        (BASE + "tries = 0", "tries is 0: Input should be greater than 0"),
+        (BASE + "tries = 1.5", "tries is 1.5: Input should be a valid integer"),
         (BASE + "seconds = nan", "seconds is nan"),
         (BASE + "temperature = -1", "temperature is -1"),
         (BASE + "base_url = 3", "base_url is 3"),

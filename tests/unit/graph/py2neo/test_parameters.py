@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import neo4j.time
 import pytest
 
-from knowtrail.graph.py2neo.parameters import sendable
+from knowtrail.graph.py2neo.cypher_writing import sendable
 
 BERLIN = ZoneInfo("Europe/Berlin")
 TWICE = datetime.datetime(2020, 10, 25, 2, 30, tzinfo=BERLIN)

@@ -10,7 +10,7 @@ import pytest
 from rdflib import XSD, Literal, URIRef
 from rdflib.plugins.sparql.sparql import SPARQLError
 
-from knowtrail.graph.rdf.comparison import relation
+from knowtrail.graph.rdf.expressions import relation
 
 UNKNOWN = URIRef("urn:shoe-size")
 

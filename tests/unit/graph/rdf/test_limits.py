@@ -13,7 +13,7 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.parser import parseQuery
 
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
-from knowtrail.graph.rdf.limits import check_query, stopped_after
+from knowtrail.graph.rdf.expressions import check_query, stopped_after
 from tests.cases import each
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.ingest.extraction.batch import ExtractionOptions, _extracted
+from knowtrail.ingest.extraction.batch import ExtractionOptions, _answers, _extract
 from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
 if TYPE_CHECKING:
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
 
 BLOCK = '[SKN]\n@src ice | fresh:low | reliability:0.9\n@facts\n  ! "x" [0.9]\n[/SKN]'
@@ -60,10 +59,9 @@ def test_answers_that_came_before_a_failure_is_told_are_given_out() -> None:
         ExtractionSource(id=name, title=name, content_hash="", text=f"text {name}")
         for name in ("one", "two", "three")
     ]
-    options = ExtractionOptions(variant="skn_no_risk", concurrency=2)
-    done = _extracted(
-        cast("Connection", None), sources, cast("LanguageModel", model), options
-    )
+    options = ExtractionOptions(variant="skn_no_risk")
+    reader = cast("LanguageModel", model)
+    done = _answers(sources, lambda one: _extract(one, reader, options), 2)
 
     found = [next(done)[0].id]
     model.go_on.set()

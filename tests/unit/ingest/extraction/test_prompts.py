@@ -9,19 +9,20 @@ import pytest
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import estimated_tokens
-from knowtrail.ingest.extraction.prompts import (
+from knowtrail.ingest.extraction.variants import (
+    SKN_SECTIONS,
+    VARIANTS,
     extraction_prompt,
     prompt_hash,
     text_room,
+    variant_of,
 )
-from knowtrail.ingest.extraction.variants import SKN_SECTIONS, VARIANTS, variant_of
 
 TEXT = "Ice is water that froze."
 
 
 def _prompt(variant: str, text: str = TEXT, question: str | None = None) -> str:
-    found = extraction_prompt(text, variant=VARIANTS[variant], question=question)
-    return found.text
+    return extraction_prompt(VARIANTS[variant], text, question)
 
 
 def _difference(first: str, second: str) -> tuple[list[str], list[str]]:
@@ -130,11 +131,11 @@ def test_text_that_has_its_room_keeps_to_the_tokens(variant: str) -> None:
     wanted = VARIANTS[variant]
     text = "x" * 3 * text_room(wanted, None, 2_000)
 
-    found = extraction_prompt(text, variant=wanted, part=(2, 3))
+    found = extraction_prompt(wanted, text, part=(2, 3))
 
-    assert "part 2 of 3 of a longer text" in found.text
-    assert 1_500 < estimated_tokens(found.text) + 150 <= 2_000
-    assert "longer text" not in extraction_prompt(text, variant=wanted).text
+    assert "part 2 of 3 of a longer text" in found
+    assert 1_500 < estimated_tokens(found) + 150 <= 2_000
+    assert "longer text" not in extraction_prompt(wanted, text)
 
 
 def test_question_without_room_for_a_text_is_refused() -> None:

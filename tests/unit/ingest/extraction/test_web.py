@@ -119,9 +119,9 @@ def test_files_of_the_benchmark_are_read(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("{", "are not JSON"),
-        ("3", "holds '3': write a list or object"),
-        ('{"ice": 3}', "has no list of results"),
+        ("{", "is no JSON"),
+        ("3", "holds '3': write a JSON list or object"),
+        ('{"ice": 3}', "results is '3': write a list"),
         ('[{"results": []}]', "has no question"),
     ],
 )
@@ -209,7 +209,7 @@ def test_long_pages_are_kept_whole(tmp_path: Path) -> None:
 
 def test_missing_file_and_full_disk_are_told(tmp_path: Path) -> None:
     """A file that cannot be read or written is named."""
-    with pytest.raises(SourceError, match="Cannot read the search results"):
+    with pytest.raises(SourceError, match="cannot be read"):
         read_recorded(tmp_path / "none.json")
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(StorageError, match="Cannot write"):

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from knowtrail.graph.errors import SettingsError, SourceError
 from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
-from knowtrail.ingest.sources._html import read_html, read_rst
-from knowtrail.ingest.sources._markdown import read_markdown
+from knowtrail.ingest.sources._pages import read_html, read_markdown, read_rst
 from knowtrail.ingest.sources.files import FilesSource
 from tests.cases import each
 

@@ -22,7 +22,7 @@ from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
-from knowtrail.retrieval.search import SearchResult, result_of, searching_for
+from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
 
 if TYPE_CHECKING:
@@ -98,9 +98,10 @@ def _searched(task: Task, reranker: str | LocalReranker) -> SearchResult:
     """Run a search in memory and rerank it."""
     stage = stage_of(reranker, 20, k=task.k)
     assert stage is not None
-    walking = searching_for(task, random_query(5), stage)
+    plan = Plan(task=task, stage=stage)
+    walking = plan.walking(random_query(5))
     trail, hits = run(MemoryReader(random_graph(5)), walking)
-    result = result_of(task, "small", trail, hits, 0.25, stage=stage)
+    result = plan.result("small", trail, hits, seconds=0.25)
     hits, reranked = rerank_hits(stage, task, hits)
     return SearchResult(walk=result.walk, hits=hits, reranked=reranked)
 

@@ -61,6 +61,18 @@ class Steered:
                 raise piece
             yield piece
 
+    @property
+    def corpus(self) -> str | None:
+        """Name no corpus."""
+        return None
+
+    async def read(
+        self, text: str, params: Mapping[str, Any], *, limit: int
+    ) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """Answer with what was asked, a row for each of three."""
+        self.asked.append((text, dict(params), {"limit": limit}))
+        return ("n",), [[n] for n in range(3)][:limit]
+
     async def question(self, query_id: str) -> StoredQuestion | None:
         """Return a question that a test stored."""
         return self.stored.get(query_id)

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ from knowtrail.graph.errors import (
 )
 from knowtrail.retrieval.procedures import PROCEDURES
 from knowtrail.retrieval.serve.backend import StoredQuestion
+from knowtrail.retrieval.serve.guard import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -413,14 +415,87 @@ async def test_openapi_describes_every_route(client: Callable[..., Client]) -> N
     assert len(ids) == len(set(ids))
 
 
-async def test_page_needs_no_network(client: Callable[..., Client]) -> None:
-    """It has a form for each procedure, no script, and no address elsewhere."""
+async def test_explorer_is_served_under_its_policy(
+    client: Callable[..., Client],
+) -> None:
+    """Its page and files need no network, and nothing but its own scripts may run."""
     async with client() as http:
-        done = await http.get("/")
+        done = await http.get("/", follow_redirects=True)
+        names = re.findall(r'(?:src|href)="([\w./]+)"', done.text)
+        files = [await http.get(f"/explore/{name}") for name in names]
+        gone = [
+            await http.get(f"/explore/{name}")
+            for name in ("../serve/app.py", "%2e%2e/serve/app.py", "nothing.js")
+        ]
 
-    assert done.status_code == 200
-    assert [n for n in PROCEDURES if f'action="/procedures/{n}"' not in done.text] == []
-    assert "http://" not in done.text
+    assert done.url.path == "/explore/"
+    assert "vendor/cytoscape.min.js" in names
+    assert {file.status_code for file in files} == {200}
+    assert {file.status_code for file in gone} == {404}
     assert "https://" not in done.text
-    assert "<script" not in done.text
-    assert "default-src 'none'" in done.headers["content-security-policy"]
+    for answer in (done, *files):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'; script-src 'self'; style-src" in policy
+
+
+async def test_rows_of_statements(
+    client: Callable[..., Client], backend: Steered
+) -> None:
+    """A saved one has all its parameters; one more row than wanted is asked for."""
+    saved = {"saved": "inspect/walks", "parameters": {"corpus": "c"}, "limit": 2}
+    async with client() as http:
+        about = (await http.get("/explore/about")).json()
+        done = await http.post("/explore/rows", json=saved)
+
+    assert "Document" in about["styles"]["nodes"]
+    assert "inspect/walks" in {one["name"] for one in about["saved"]}
+    answer = done.json()
+    assert (answer["columns"], answer["rows"], answer["more"]) == (
+        ["n"],
+        [[0], [1]],
+        True,
+    )
+    ((text, params, options),) = backend.asked
+    assert "MATCH (t:Traversal" in text
+    assert params == {
+        "corpus": "c",
+        "question": None,
+        "algorithm": None,
+        "limit": None,
+    }
+    assert options == {"limit": 3}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "Give one"),
+        ({"saved": "inspect/walks", "statement": "RETURN 1"}, "Give one"),
+        ({"saved": "inspect/nothing"}, "No saved statement 'inspect/nothing'"),
+        ({"saved": ["inspect/walks"]}, "No saved statement"),
+        ({"statement": 7}, "No statement"),
+        ({"statement": "RETURN 1", "limit": 0}, "limit is 0"),
+        ({"statement": "RETURN 1", "parameters": [1]}, "parameters is [1]"),
+        ({"statement": "RETURN 1", "rows": 1}, "Unknown parameter 'rows'"),
+    ],
+)
+async def test_bad_rows_are_refused(
+    client: Callable[..., Client], body: dict[str, Any], said: str
+) -> None:
+    """What is wrong is told in one line."""
+    async with client() as http:
+        done = await http.post("/explore/rows", json=body)
+
+    assert done.status_code == 400
+    assert said in done.json()["detail"]
+
+
+async def test_rows_are_for_one_caller(client: Callable[..., Client]) -> None:
+    """Where several have keys, nobody reads the conversations of others."""
+    keys = {"ada": "0123456789abcdef", "bob": "fedcba9876543210"}
+    headers = {"Authorization": "Bearer 0123456789abcdef"}
+    async with client(rules=Rules(keys=keys), headers=headers) as http:
+        done = await http.post("/explore/rows", json={"statement": "RETURN 1"})
+
+    assert done.status_code == 403
+    assert "several callers" in done.json()["detail"]

@@ -56,6 +56,28 @@ async def test_any_name_is_served_where_the_rules_say_so(
     assert done.status_code == 200
 
 
+async def test_each_caller_has_so_many_calls_a_minute(
+    client: Callable[..., Client],
+) -> None:
+    """One who has none left is told when to come again; others are served."""
+    rules = Rules(keys={"ada": KEY, "ben": f"{KEY}-2"}, per_minute=2)
+
+    async with client(rules=rules) as http:
+        statuses = [
+            await http.get(path, headers={"Authorization": f"Bearer {key}"})
+            for path, key in (
+                *((URL, KEY), (URL, KEY), (URL, KEY), (URL, f"{KEY}-2")),
+                ("/health", KEY),
+                ("/explore/about", KEY),
+            )
+        ]
+
+    codes = [done.status_code for done in statuses]
+    assert codes[:5] == [200, 200, 429, 200, 200]
+    assert codes[5] != 429
+    assert 0 < int(statuses[2].headers["Retry-After"]) <= 30
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -75,6 +97,36 @@ async def test_pages_of_other_sites_are_refused(
 
     assert done.status_code == 403
     assert "access-control-allow-origin" not in done.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "changed", "status"),
+    [
+        ("/", {}, 307),
+        ("/explore/", {}, 200),
+        ("/explore/app.js", {}, 200),
+        ("/explore/", {"Sec-Fetch-Dest": "iframe"}, 403),
+        ("/explore/", {"Sec-Fetch-Mode": "no-cors"}, 403),
+        ("/explore/", {"Origin": "http://evil.example"}, 403),
+        ("/explore/about", {}, 403),
+        ("/explore/rows", {}, 403),
+        (URL, {}, 403),
+    ],
+)
+async def test_link_in_another_page_opens_the_explorer_alone(
+    client: Callable[..., Client], path: str, changed: dict[str, str], status: int
+) -> None:
+    """Its pages run nothing; rows and procedures stay closed."""
+    headers = {
+        "Sec-Fetch-Site": "cross-site",
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+
+    async with client(headers=headers | changed) as http:
+        done = await http.get(path)
+
+    assert done.status_code == status
 
 
 async def test_own_page_is_served(client: Callable[..., Client]) -> None:
@@ -142,6 +194,26 @@ async def test_log_has_ids_and_no_secrets(
     assert [line for line in lines if KEY in line or "Private" in line] == []
     assert [line for line in lines if "\n" in line] == []
     assert KEY not in repr(Rules(keys={"": KEY}))
+
+
+async def test_log_names_the_caller(
+    client: Callable[..., Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who asked, where keys have names; never what."""
+    caplog.set_level(logging.INFO)
+
+    async with client(
+        rules=Rules(keys={"ada": KEY}), headers={"Authorization": BASIC}
+    ) as http:
+        await http.get("/procedures/search?question=Private")
+
+    (line,) = [
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith("knowtrail.retrieval.serve.guard")
+    ]
+    assert line.endswith(" ms for ada")
+    assert "Private" not in line
 
 
 async def test_long_bodies_are_refused(client: Callable[..., Client]) -> None:

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.eval.specificity.questions import (
+from knowtrail.eval.specificity.judging import (
     custodians_of,
     institutions_of,
     memory_pipeline,
 )
+from knowtrail.retrieval.specificity.nearby import KILOMETRES, asked_distance
 from knowtrail.retrieval.specificity.quantities import (
     AMOUNTS,
     DATES,
@@ -24,6 +25,7 @@ from knowtrail.retrieval.specificity.quantities import (
 
 if TYPE_CHECKING:
     from knowtrail.ingest.custodians import Custodian
+    from knowtrail.retrieval.specificity.mention import MentionFinder
 
 CUSTODIANS = custodians_of(institutions_of("fresh"))
 PIPELINE = memory_pipeline(CUSTODIANS)
@@ -279,3 +281,32 @@ def test_what_a_follow_up_says_beside_is_told() -> None:
     result = PIPELINE.forward("and free museums?", conversation=said)
 
     assert "free" in result.left_out
+
+
+def test_a_distance_is_read_before_a_town(finder: MentionFinder) -> None:
+    """With its unit, in words too; ten kilometres where none is said."""
+    cases = {
+        "archives within 10 km of Utrecht": ("archives in Utrecht", 10.0),
+        "musea binnen een straal van 2,5 kilometer rond Utrecht": (
+            "musea in Utrecht",
+            2.5,
+        ),
+        "museums within five miles of the city of Utrecht": (
+            "museums in Utrecht",
+            5 * 1.609344,
+        ),
+        "Welke musea zijn er in de buurt van Utrecht?": (
+            "Welke musea zijn er in Utrecht?",
+            KILOMETRES,
+        ),
+        "museums not far from Utrecht": ("museums in Utrecht", KILOMETRES),
+        "musea binnen 1.000 meter van Utrecht": ("musea in Utrecht", 1.0),
+        "museums within 1,000 km of Utrecht": ("museums in Utrecht", 1000.0),
+        "museums not near Utrecht": None,
+        "museums founded around 1900 in Utrecht": None,
+        "museums near the canal": None,
+    }
+
+    found = {q: asked_distance(q, finder.find(q)) for q in cases}
+
+    assert {q: one and one[:2] for q, one in found.items()} == cases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from knowtrail.retrieval.specificity.execution import Execution, execute, summed
 from knowtrail.retrieval.specificity.institutions import (
     CORPUS,
     body_of,
-    limited,
+    narrowed,
     total_of,
 )
 from knowtrail.retrieval.specificity.query_templates import (
@@ -130,7 +131,7 @@ def test_a_query_that_cannot_be_counted_has_no_total(graph: Graph) -> None:
     query = Instantiated(template_id="own", runs=(Run(sparql=sparql, bindings={}),))
     found = execute(graph, query, rows=1)
 
-    assert total_of(graph, query, found) is None
+    assert total_of(query, found, partial(execute, graph)) is None
 
 
 def test_the_body_of_a_query_holds_its_groups() -> None:
@@ -215,7 +216,7 @@ def test_every_query_of_the_product_can_be_limited() -> None:
         for variant in template.variants
     )
 
-    done = limited(Instantiated(template_id="all", runs=runs), "a")
+    done = narrowed(Instantiated(template_id="all", runs=runs), {}, corpus="a")
 
     assert len(done.runs) == len(runs) > 20
     assert all(f"?{CORPUS}" in run.sparql for run in done.runs)
@@ -235,7 +236,7 @@ def test_every_query_of_the_product_can_be_limited() -> None:
 )
 def test_braces_elsewhere_do_not_end_the_query(sparql: str) -> None:
     """The pattern stands in the body, whatever else has a brace."""
-    found = execute(_two_corpora(), limited(_query(sparql), "b"))
+    found = execute(_two_corpora(), narrowed(_query(sparql), {}, corpus="b"))
 
     assert len(set(found.column("custodian"))) == 1
 
@@ -253,7 +254,7 @@ def test_braces_elsewhere_do_not_end_the_query(sparql: str) -> None:
 def test_a_query_that_cannot_be_limited_is_refused(sparql: str) -> None:
     """It would find institutions of other corpora."""
     with pytest.raises(InputError, match=r"'mine' cannot be limited to corpus 'b'"):
-        limited(_query(sparql), "b")
+        narrowed(_query(sparql), {}, corpus="b")
 
 
 def test_the_name_of_a_corpus_is_only_ever_a_value() -> None:
@@ -261,7 +262,7 @@ def test_the_name_of_a_corpus_is_only_ever_a_value() -> None:
     name = '" } DROP ALL #'
     query = _query("SELECT ?custodian { ?custodian schema:name ?n }")
 
-    done = limited(query, name)
+    done = narrowed(query, {}, corpus=name)
 
     assert name not in done.runs[0].sparql
     assert execute(_two_corpora(), done).rows == ()

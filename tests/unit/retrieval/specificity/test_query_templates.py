@@ -72,7 +72,7 @@ def test_own_templates_hold_as_a_file_of_others_must() -> None:
 
 def test_own_templates_have_examples_in_both_languages() -> None:
     """Enough to be near: ten a language at least, none in two templates."""
-    templates = load_templates().values()
+    templates = [t for t in load_templates().values() if t.intent != "near"]
     texts = [t for x in templates for language in x.examples.values() for t in language]
 
     assert min(len(e) for x in templates for e in x.examples.values()) >= 10

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.eval.specificity.questions import custodians_of, memory_pipeline
+from knowtrail.eval.specificity.judging import custodians_of, memory_pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -30,9 +30,14 @@ from knowtrail.retrieval.views.path import (
     sequential_panels,
 )
 from knowtrail.retrieval.views.reading import Edge, Passages, PicturedDocument
-from knowtrail.retrieval.views.scene import Scene, rounded, scene_traces
+from knowtrail.retrieval.views.scene import (
+    Scene,
+    leaders,
+    rounded,
+    scene_layout,
+    scene_traces,
+)
 from knowtrail.retrieval.views.space import stride, strongest
-from knowtrail.retrieval.views.stage import leaders, scene_layout
 from knowtrail.retrieval.views.static import path_picture, scene_picture
 
 if TYPE_CHECKING:

@@ -1,0 +1,129 @@
+"""`knowtrail research`: many walks for one question, and a report of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import option, options
+from knowtrail.graph.cli.rows import plain_text
+from knowtrail.graph.settings import own_command
+from knowtrail.retrieval.budgets import RESEARCH
+from knowtrail.retrieval.cli.options import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knowtrail.graph.settings import Settings
+
+
+@click.command()
+@click.argument("question")
+@options("corpus", "model")
+@click.option(
+    "--budget",
+    type=int,
+    default=RESEARCH.default,
+    show_default=True,
+    help=f"{RESEARCH.meaning[0].upper()}{RESEARCH.meaning[1:]}.",
+)
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the report to a file, .md or .html, in place of the terminal.",
+)
+@click.option(
+    "--approve", is_flag=True, help="Show the plan, and ask before walking for it."
+)
+@click.option(
+    "--fresh", is_flag=True, help="Begin anew, whatever is left of an earlier run."
+)
+@option("json")
+@click.pass_obj
+def research(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    corpus: str | None,
+    model_name: str | None,
+    budget: int,
+    report: Path | None,
+    approve: bool,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Find out what a corpus says to QUESTION, by many walks, and report it.
+
+    The language model is by default that of KNOWTRAIL_LANGUAGE_MODEL; without any, the
+    report is made of stored sentences. A run that was broken off goes on when the same
+    question is asked again.
+    """
+    from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.errors import StorageError
+    from knowtrail.graph.files.whole import check_output, write_file
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.questions import check_question
+    from knowtrail.retrieval.research.run import check_budget
+    from knowtrail.retrieval.research.run import research as run
+
+    check_question(question)
+    check_budget(budget)
+    suffix = "" if report is None else check_output(report, (".md", ".html"))
+    model = load_model(model_name, settings)
+    with open_connection(settings) as connection, progress_bars() as progress:
+        found = run(
+            connection,
+            question,
+            corpus=corpus or settings.corpus,
+            budget=budget,
+            model=model,
+            approve=_approved if approve else None,
+            fresh=fresh,
+            progress=progress,
+            settings=settings,
+        )
+    told, failure = found.markdown(), None
+    if report is not None:
+        try:
+            write_file(report, found.html() if suffix == ".html" else told)
+            told = f"{found.about}\nReport: {report}"
+        except StorageError as error:  # what was found at such cost is shown at least
+            failure = error
+    emit(found.as_dict(), plain_text(told, lines=True), as_json=as_json, indent=2)
+    if not as_json:
+        click.echo("\nIts claims with their sentences:")
+        own = own_command(settings.home)
+        click.echo(f"  {own} cypher --saved research_claims -p research={found.id}")
+    if failure is not None:
+        raise failure
+
+
+def _approved(plan: Sequence[str]) -> Sequence[str]:
+    """Show a plan and return what a person leaves of it."""
+    for number, text in enumerate(plan, start=1):
+        click.echo(f"{number}. {plain_text(text)}", err=True)
+    numbered = {str(number): text for number, text in enumerate(plan, start=1)}
+
+    def kept(said: str) -> list[str]:
+        words = said.replace(",", " ").split()
+        if [word.lower() for word in words] in (["n"], ["no"]):
+            return []
+        for word in words:
+            if word not in numbered:
+                msg = f"{plain_text(word)[:40]} is no number of the plan."
+                raise click.BadParameter(msg)
+        return [text for number, text in numbered.items() if number not in words]
+
+    said: list[str] = click.prompt(
+        "Enter walks for all, numbers leave these out, n stops",
+        default="",
+        show_default=False,
+        value_proc=kept,
+        err=True,
+    )
+    return said

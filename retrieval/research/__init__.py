@@ -1,0 +1,1 @@
+"""Research over the graph: plan, walk, note, follow gaps, draft, check, report."""
