@@ -8,7 +8,7 @@ A driver that the caller made is used and never closed.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
@@ -43,6 +43,24 @@ _CUT_COMMITS = 3
 """Times that a transaction is run again whose answer to the commit did not come."""
 
 
+_PULLED = 500
+"""Rows that a stream asks for at once; those of the first time are asked for again."""
+
+
+def _again(retrying: str, seconds: float) -> Any:
+    """Return what does again what a lost connection undid, by tenacity's class."""
+    import tenacity
+
+    return getattr(tenacity, retrying)(
+        retry=tenacity.retry_if_exception(
+            lambda error: getattr(error, "is_retryable", bool)()
+        ),
+        wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+        stop=tenacity.stop_after_delay(seconds),
+        reraise=True,
+    )
+
+
 def _answered(work: Callable[[], T]) -> T:
     """Run a transaction, which the driver does not do again where a commit is cut."""
     from neo4j.exceptions import IncompleteCommit
@@ -64,6 +82,9 @@ async def _aanswered(work: Callable[[], Awaitable[T]]) -> T:
 
 class _Connected(Generic[D]):
     """What both connections are: a database, and the driver that reaches it."""
+
+    retry_seconds = 30.0
+    """How long that is tried again which the driver tries once."""
 
     def __init__(
         self, driver: D, *, database: str = "neo4j", owned: bool = False
@@ -110,7 +131,9 @@ class Connection(_Connected["neo4j.Driver"]):
             except BaseException:
                 driver.close()
                 raise
-        return cls(driver, database=settings.database, owned=True)
+        opened = cls(driver, database=settings.database, owned=True)
+        opened.retry_seconds = settings.retry_seconds
+        return opened
 
     def close(self) -> None:
         """Close the driver, if this connection made it."""
@@ -163,10 +186,21 @@ class Connection(_Connected["neo4j.Driver"]):
             ).records
 
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
-        """Yield the rows of a stored statement without holding them all."""
-        reading = self.session(default_access_mode="READ", fetch_size=500)
-        with translate_errors(), reading as session:
-            yield from session.run(statement(name), params)
+        """Yield the rows of a stored statement without holding them all.
+
+        A connection that is lost among the first 500 rows costs nothing.
+        """
+
+        def begin() -> tuple[list[neo4j.Record], neo4j.Result]:
+            result = sessions.enter_context(
+                self.session(default_access_mode="READ", fetch_size=_PULLED)
+            ).run(statement(name), params)
+            return result.fetch(_PULLED), result
+
+        with translate_errors(), ExitStack() as sessions:
+            rows, result = _again("Retrying", self.retry_seconds)(begin)
+            yield from rows
+            yield from result
 
     def session(self, **options: Any) -> neo4j.Session:
         """Return a session that sees what earlier ones wrote."""
@@ -200,9 +234,15 @@ class Connection(_Connected["neo4j.Driver"]):
             check(tx)
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
-        """Run a schema command in an auto-commit transaction."""
-        with translate_errors(), self.session() as session:
-            return Counters.of(session.run(text, params).consume())
+        """Run a command that can run twice in an auto-commit transaction."""
+
+        def run() -> Counters:
+            with self.session() as session:
+                return Counters.of(session.run(text, params).consume())
+
+        with translate_errors():
+            counters: Counters = _again("Retrying", self.retry_seconds)(run)
+        return counters
 
 
 class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
@@ -223,7 +263,9 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
             except BaseException:
                 await driver.close()
                 raise
-        return cls(driver, database=settings.database, owned=True)
+        opened = cls(driver, database=settings.database, owned=True)
+        opened.retry_seconds = settings.retry_seconds
+        return opened
 
     async def aclose(self) -> None:
         """Close the driver, if this connection made it."""
@@ -269,11 +311,21 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
         return result.records
 
     async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
-        """Yield the rows of a stored statement without holding them all."""
+        """Yield the rows of a stored statement as `Connection.stream` does."""
+
+        async def begin() -> tuple[list[neo4j.Record], neo4j.AsyncResult]:
+            session = await sessions.enter_async_context(
+                self.session(default_access_mode="READ", fetch_size=_PULLED)
+            )
+            result = await session.run(statement(name), params)
+            return await result.fetch(_PULLED), result
+
         with translate_errors():
-            reading = self.session(default_access_mode="READ", fetch_size=500)
-            async with reading as session:
-                async for record in await session.run(statement(name), params):
+            async with AsyncExitStack() as sessions:
+                rows, result = await _again("AsyncRetrying", self.retry_seconds)(begin)
+                for record in rows:
+                    yield record
+                async for record in result:
                     yield record
 
     def session(self, **options: Any) -> neo4j.AsyncSession:
@@ -301,11 +353,16 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
                 return await _aanswered(lambda: session.execute_write(work))
 
     async def arun_schema(self, text: str, /, **params: Any) -> Counters:
-        """Run a schema command in an auto-commit transaction."""
-        with translate_errors():
+        """Run a command as `Connection.run_schema` does."""
+
+        async def run() -> Counters:
             async with self.session() as session:
                 result = await session.run(text, params)
                 return Counters.of(await result.consume())
+
+        with translate_errors():
+            counters: Counters = await _again("AsyncRetrying", self.retry_seconds)(run)
+        return counters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
