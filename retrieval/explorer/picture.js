@@ -98,25 +98,58 @@ export class Picture {
     cancelAnimationFrame(this.frame);
     const nodes = this.cy.nodes();
     const layout = new Layout(nodes.map((node) => ({ id: node.id() })), this.cy.edges().map((edge) => ({ source: edge.source().id(), target: edge.target().id() })), { fixed, ratio: Math.min(2, Math.max(0.6, this.cy.width() / Math.max(1, this.cy.height()))) });
+    const many = nodes.length > MANY / 2, data = many && nodes.map((node) => node.data());
+    this.#settle();
+    if (many) this.cy.startBatch(); // it draws once, when all stand
+    this.waiting = many;
     const put = () => {
       this.cy.batch(() => nodes.forEach((node, n) => { node.position(layout.place(n)); }));
+      this.#settle();
       if (fit || this.canvas.dataset.drawn === "yes") this.fit();
     };
     const go = (slice) => {
       const done = layout.work(slice);
       this.canvas.dataset.drawn = done ? "yes" : "moving";
-      put();
+      if (done || !many) put();
+      else this.#sketch(layout, data);
       if (!done) this.frame = requestAnimationFrame(() => go(SLICE));
     };
-    go(FIRST_SLICE);
+    go(many ? 0 : FIRST_SLICE);
+  }
+
+  /** Let Cytoscape draw what was kept from it. */
+  #settle() {
+    if (this.waiting) this.cy.endBatch();
+    this.waiting = false;
+  }
+
+  /** Draw many nodes and edges as points and lines, which is cheap, while they move. */
+  #sketch(layout, data) {
+    const pen = this.#sheet(), { zoom, pan } = this.#view(data.map((_, n) => layout.place(n))) ?? {};
+    if (!zoom) return;
+    const x = (n) => layout.x[n] * zoom + pan.x, y = (n) => layout.y[n] * zoom + pan.y;
+    pen.beginPath();
+    for (const [a, b] of layout.ends) { pen.moveTo(x(a), y(a)); pen.lineTo(x(b), y(b)); }
+    Object.assign(pen, { strokeStyle: "#8b97a3", lineWidth: 0.5 }).stroke();
+    data.forEach(({ color, size }, n) => {
+      const wide = Math.max(2, size * zoom);
+      pen.fillStyle = color;
+      pen.fillRect(x(n) - wide / 2, y(n) - wide / 2, wide, wide);
+    });
   }
 
   fit() {
-    const width = this.cy.width(), height = this.cy.height(), places = this.#seen("nodes").map((node) => node.position());
-    if (!width || !places.length) return;
+    const view = this.#view(this.#seen("nodes").map((node) => node.position()));
+    if (view) this.cy.viewport(view);
+  }
+
+  /** The zoom and the shift that show places, with room for labels at the sides. */
+  #view(places) {
+    const width = this.cy.width(), height = this.cy.height(), side = Math.max(EDGE, Math.min(64, width / 9));
+    if (!width || !places.length) return null;
     const [left, right] = ends(places.map((at) => at.x)), [top, bottom] = ends(places.map((at) => at.y));
-    const zoom = Math.min(1.25, Math.max(1, width - 2 * EDGE) / (right - left || 1), Math.max(1, height - 2 * EDGE) / (bottom - top || 1));
-    this.cy.viewport({ zoom, pan: { x: width / 2 - (zoom * (left + right)) / 2, y: height / 2 - (zoom * (top + bottom)) / 2 } });
+    const zoom = Math.min(1.25, Math.max(1, width - 2 * side) / (right - left || 1), Math.max(1, height - 2 * EDGE) / (bottom - top || 1));
+    return { zoom, pan: { x: width / 2 - (zoom * (left + right)) / 2, y: height / 2 - (zoom * (top + bottom)) / 2 } };
   }
 
   /** The nodes or edges that are not hidden; `:visible` would compute every style. */
@@ -256,7 +289,8 @@ export class Picture {
       const text = lines(node.data("short") ?? node.data("name"), 24, 2);
       const wide = Math.max(...text.map((line) => pen.measureText(line).width)) + 4, high = text.length * LINE + 2;
       const near = radius * 0.8, below = y + radius + 2, above = y - radius - high - 2;
-      const spots = [[x - wide / 2, below], [x - wide / 2, above], [x + radius + 3, y - high / 2], [x - radius - wide - 3, y - high / 2],
+      const middle = x - wide / 2, inside = Math.min(Math.max(1, middle), width - wide - 1), over = Math.abs(inside - middle) < wide / 2 - near ? inside : middle;
+      const spots = [[over, below], [over, above], [x + radius + 3, y - high / 2], [x - radius - wide - 3, y - high / 2],
         [x + near, y + near], [x - near - wide, y + near], [x + near, y - near - high], [x - near - wide, y - near - high]];
       const spot = spots.find(([left, top]) => left > 0 && left + wide < width && top > 0 && top + high < height && room.free({ left, top, right: left + wide, bottom: top + high }));
       const mark = node.data("mark");
@@ -282,20 +316,24 @@ export class Picture {
     });
   }
 
-  /** Labels of many nodes wait until these stand. */
-  #moving() { return this.canvas.dataset.drawn !== "yes" && this.cy.nodes().length > MANY / 2; }
-
   #colours() {
     const style = getComputedStyle(this.canvas);
     return { ink: style.color, paper: style.backgroundColor };
   }
 
-  #drawLabels() {
+  /** The pen of the labels, on a clean sheet. */
+  #sheet() {
     const ratio = Math.min(2, devicePixelRatio), width = this.cy.width(), height = this.cy.height();
     if (this.labels.width !== width * ratio || this.labels.height !== height * ratio) Object.assign(this.labels, { width: width * ratio, height: height * ratio });
-    const pen = this.labels.getContext("2d"), { ink, paper } = this.#colours(), placed = this.#moving() ? [] : this.placed();
+    const pen = this.labels.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
+    return pen;
+  }
+
+  #drawLabels() {
+    if (this.waiting) return;
+    const pen = this.#sheet(), { ink, paper } = this.#colours(), placed = this.placed();
     Object.assign(pen, { textAlign: "center", textBaseline: "top", lineJoin: "round", strokeStyle: paper, lineWidth: 3 });
     for (const label of placed) {
       pen.font = `${label.bold ? "bold " : ""}${FONT}px system-ui, "Noto Sans", sans-serif`;
@@ -313,7 +351,7 @@ export class Picture {
   svg() {
     const zoom = this.cy.zoom(), pan = this.cy.pan(), width = this.cy.width(), height = this.cy.height(), { ink, paper } = this.#colours();
     const at = ({ x, y }) => ({ x: x * zoom + pan.x, y: y * zoom + pan.y }), kinds = [...this.legend.children].map((item) => item.querySelector("svg").cloneNode(true));
-    const made = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + 30}" viewBox="0 0 ${width} ${height + 30}"><rect width="100%" height="100%" fill="${paper}"/>`];
+    const made = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + 30}" viewBox="0 0 ${width} ${height + 30}" color="${ink}"><rect width="100%" height="100%" fill="${paper}"/>`];
     this.#seen("edges").forEach((edge) => {
       const a = at(edge.source().position()), b = at(edge.target().position()), m = at(edge.midpoint()), data = edge.data();
       const bend = { x: 2 * m.x - (a.x + b.x) / 2, y: 2 * m.y - (a.y + b.y) / 2 }, dash = { dashed: ' stroke-dasharray="6 4"', dotted: ' stroke-dasharray="2 3"' }[data.dash] ?? "";
@@ -323,7 +361,7 @@ export class Picture {
     });
     this.#seen("nodes").forEach((node) => {
       const { x, y } = at(node.position()), data = node.data();
-      made.push(`<g transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${((data.size * zoom) / 20).toFixed(3)})" opacity="${node.hasClass("faint") ? 0.15 : 1}">${shapeText(data)}</g>`);
+      made.push(`<g transform="translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${((data.size * zoom) / 20).toFixed(3)})" stroke="currentColor" stroke-width="0.8" opacity="${node.hasClass("faint") ? 0.15 : 1}">${shapeText(data)}</g>`);
     });
     for (const label of this.placed()) label.lines.forEach((line, n) => made.push(`<text x="${label.x.toFixed(1)}" y="${(label.y + n * LINE + FONT - 1).toFixed(1)}" text-anchor="middle" font-family="system-ui, Noto Sans, sans-serif" font-size="${FONT}" fill="${label.ink ?? ink}"${label.ink ? "" : ` stroke="${paper}" stroke-width="3" paint-order="stroke"`} opacity="${label.faint ? 0.35 : 1}">${xml(line)}</text>`));
     let x = 14;
@@ -389,7 +427,7 @@ function swatch(data, node) {
   };
   const mark = make("svg", { viewBox: "-12 -12 24 24", width: 16, height: 16, "aria-hidden": "true" });
   if (node) {
-    const text = new DOMParser().parseFromString(`<g xmlns="http://www.w3.org/2000/svg">${shapeText(data)}</g>`, "image/svg+xml");
+    const text = new DOMParser().parseFromString(`<g xmlns="http://www.w3.org/2000/svg" stroke="currentColor" stroke-width="0.8">${shapeText(data)}</g>`, "image/svg+xml");
     mark.append(document.importNode(text.documentElement, true));
   } else {
     const dash = { dashed: "6 4", dotted: "2 3" }[data.dash] ?? "none";

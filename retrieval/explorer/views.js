@@ -5,7 +5,7 @@ import { Picture, undraw } from "./picture.js";
 
 const MOST_NEIGHBOURS = 50;
 const DOCUMENTS = new Set(["title", "mentioned", "otherTitle", "page", "takenThere"]);
-const ID = /^[0-9a-f]{24,}$/, LONG = 60;
+const ID = /^[0-9a-f]{24,}$/, LONG = 60, SOME = 20;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:/;
 const QUIET = new Set(["embedding", "firstRun", "secondRun"]);
 
@@ -34,7 +34,7 @@ export function table({ columns, rows, more = false }, context, { name = "rows",
   const cell = (row, column, n) => {
     if (drawn[column]) return el("td", {}, drawn[column](row[n], Object.fromEntries(columns.map((each, m) => [each, row[m]]))));
     const to = target(column, row[n], context), whole = text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
-    const kind = figures.has(column) ? "figure" : TIME.test(row[n]) ? "time" : whole.length > LONG ? "long" : null;
+    const kind = figures.has(column) ? "figure" : TIME.test(row[n]) ? "time" : whole.length > LONG ? "long" : whole.length > SOME && !id ? "some" : null;
     return el("td", { class: kind, dir: "auto", title: id && whole }, to ? el("a", { href: to }, shown) : shown);
   };
   const head = el("div", { class: "caption" }, title && el("h2", {}, title), more && el("span", { class: "quiet" }, `The first ${rows.length} rows`), rows.length > 0 && button("CSV", () => save(`${name}.csv`, csv(columns, rows), "text/csv"), { "aria-label": `Save ${title ?? name} as CSV` }));

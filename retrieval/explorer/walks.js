@@ -3,8 +3,8 @@ import { button, counted, el } from "./dom.js";
 import { go, keep, link, listed, procedure, saved } from "./data.js";
 import { choice, field, filled, form, marked, picture, score, stored, table, text } from "./views.js";
 
-const ACROSS = 96, DOWN = 84, BEAT = 1400;
-const COLORS = { step: "#56b4e9", hop: "#111111", jump: "#c2185b" };
+const WIDE = { across: 77, down: 84, aside: -160 }, NARROW = { across: 34, down: 56, aside: -100 }, BEAT = 1400;
+const COLORS = { step: "#56b4e9", hop: "#111111", jump: "#cc79a7" };
 
 export async function ask(host, values, context) {
   const corpus = context.corpus;
@@ -75,19 +75,20 @@ function card(step, context) {
 function draw(host, walk, graph, context) {
   const real = new Map(graph.nodes.filter((node) => node.label !== "Step" && node.label !== "Traversal").map((node) => [node.properties.id, node]));
   const lanes = [...new Set(walk.steps.map((step) => step.documentId))], nodes = new Map(), edges = [], places = new Map();
+  const { across, down, aside } = host.clientWidth < 600 ? NARROW : WIDE;
   const put = (key, node, x, y) => {
     if (!nodes.has(key)) { nodes.set(key, node); places.set(node.id, { x, y }); }
     return nodes.get(key).id;
   };
   const query = [...real.values()].find((node) => node.label === "Query") ?? { id: "question", label: "Query", name: walk.question, properties: {} };
-  put("query", { ...query, size: 1.5, rank: 3 }, -1.5 * ACROSS, -DOWN);
+  put("query", { ...query, size: 1.5, rank: 3 }, aside, -down);
   const order = [...new Set(walk.steps.map((step) => step.chunkId))];
   for (const step of walk.steps) {
     const lane = lanes.indexOf(step.documentId), document = real.get(step.documentId) ?? { id: step.documentId, label: "Document", name: step.title ?? "gone", properties: {} };
-    put(step.documentId, { ...document, rank: 2 }, -1.5 * ACROSS, lane * DOWN);
+    put(step.documentId, { ...document, rank: 2 }, aside, lane * down);
     const chunk = real.get(step.chunkId) ?? { id: step.chunkId, label: "Chunk", name: step.text ?? "", properties: {} };
     const first = walk.steps.find((other) => other.chunkId === step.chunkId);
-    put(step.chunkId, { ...chunk, color: COLORS.step, size: 1.5, short: `${(step.text ?? "").split(/\s+/).slice(0, 6).join(" ")} \u2026`, mark: first.index, step: first.index }, order.indexOf(step.chunkId) * ACROSS * 0.8, lane * DOWN + (order.indexOf(step.chunkId) % 2) * 14);
+    put(step.chunkId, { ...chunk, color: COLORS.step, size: 1.5, short: `${(step.text ?? "").split(/\s+/).slice(0, 6).join(" ")} \u2026`, mark: first.index, step: first.index }, order.indexOf(step.chunkId) * across, lane * down + (order.indexOf(step.chunkId) % 2) * 14);
   }
   walk.steps.forEach((step, n) => {
     const here = nodes.get(step.chunkId).id, before = n > 0 && step.hop > 0 ? walk.steps[n - 1] : null;
