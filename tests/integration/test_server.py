@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import neo4j
 import psutil
 import pytest
@@ -80,14 +81,15 @@ def home(tmp_path: Path) -> Iterator[Path]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerLease]:
     """Yield a lease on one server for the tests that do no harm to it.
 
-    It has two plugins, and settings of its own.
+    It has two plugins, and settings of its own: it answers over HTTP, too.
     """
     home = tmp_path_factory.mktemp("running")
     own = home / "server" / "conf" / "own.conf"
     own.parent.mkdir(0o700, parents=True)
     own.write_text(
         "dbms.cypher.min_replan_interval=7s\n"
-        "server.bolt.listen_address=0.0.0.0:7687\nserver.http.enabled=true\n",
+        "server.bolt.listen_address=0.0.0.0:7687\nserver.http.enabled=true\n"
+        f"server.http.listen_address=:{free_port()}\n",
         "utf-8",
     )
     own.chmod(0o600)
@@ -120,6 +122,23 @@ def ask(info: ServerInfo, text: str, **parameters: Any) -> list[Any]:
     ) as driver:
         records, _, _ = driver.execute_query(text, parameters, database_="neo4j")
         return [record[0] for record in records]
+
+
+def bolt_port(info: ServerInfo) -> int:
+    """Return the port of a server."""
+    return int(info.uri.rpartition(":")[2])
+
+
+def http_port(lease: ServerLease) -> int:
+    """Return the port that its own settings name."""
+    own = lease.info.home / "server" / "conf" / "own.conf"
+    return int(own.read_text("utf-8").strip().rpartition(":")[2])
+
+
+def listening(info: ServerInfo) -> set[tuple[str, int]]:
+    """Return the addresses and ports on which a server listens."""
+    sockets = psutil.Process(info.pid).net_connections("inet")
+    return {(s.laddr.ip, s.laddr.port) for s in sockets if s.status == "LISTEN"}
 
 
 def refused(uri: str, password: str) -> bool:
@@ -201,22 +220,39 @@ def test_no_password_is_refused(running: ServerLease) -> None:
 
 
 def test_server_listens_on_loopback_alone(running: ServerLease) -> None:
-    """Bolt is the only open port, and only this machine reaches it."""
-    sockets = psutil.Process(running.info.pid).net_connections("inet")
-    open_ports = {(s.laddr.ip, s.laddr.port) for s in sockets if s.status == "LISTEN"}
-    port = int(running.info.uri.rpartition(":")[2])
+    """Bolt, and HTTP where that was asked for, are reached from this machine alone."""
+    ports = {bolt_port(running.info), http_port(running)}
     addresses = {"127.0.0.1", "::ffff:127.0.0.1"}
+    open_ports = listening(running.info)
 
-    assert {port for _, port in open_ports} == {port}
+    assert {port for _, port in open_ports} == ports
     assert {address for address, _ in open_ports} <= addresses
+
+
+def test_http_port_says_where_bolt_is_and_asks_for_the_password(
+    running: ServerLease,
+) -> None:
+    """What a Browser or a program without a driver needs is there."""
+    url = f"http://127.0.0.1:{http_port(running)}"
+    known = (running.info.username, running.info.password)
+    path, asked = f"{url}/db/neo4j/query/v2", {"statement": "RETURN 1 AS one"}
+
+    found = httpx.get(url, headers={"Accept": "application/json"}, timeout=PATIENCE)
+    shut = httpx.post(path, json=asked, timeout=PATIENCE)
+    answer = httpx.post(path, json=asked, auth=known, timeout=PATIENCE)
+
+    assert found.json()["bolt_direct"] == running.info.uri
+    assert shut.status_code == 401
+    assert answer.json()["data"]["values"] == [[1]]
 
 
 def test_settings_of_its_own_are_those_of_neo4j(running: ServerLease) -> None:
     """What the user's file says holds, where the server does not need it otherwise."""
     shown = "SHOW SETTINGS $names YIELD name, value RETURN value ORDER BY name"
-    names = ["dbms.cypher.min_replan_interval", "server.http.enabled"]
+    names = ["dbms.cypher.min_replan_interval", "server.bolt.listen_address"]
+    address = f"127.0.0.1:{bolt_port(running.info)}"
 
-    assert ask(running.info, shown, names=names) == ["7s", "false"]
+    assert ask(running.info, shown, names=names) == ["7s", address]
 
 
 def test_nothing_is_sent_outside(running: ServerLease) -> None:
@@ -486,11 +522,13 @@ def test_commands_start_show_and_stop(home: Path) -> None:
     logs = invoke("logs", "-n", "200")
     info = server_status(home)
     opened = info is not None and ask(info, "RETURN 1") == [1]
+    ports = set() if info is None else {port for _, port in listening(info)}
     stopped = invoke("stop")
 
     assert answers == ["refused"]
     assert info is not None
     assert (info.password, opened) == (password, True)
+    assert ports == {port}
     assert status["uri"] == f"bolt://127.0.0.1:{port}"
     assert status["uri"] in started
     assert status["passwordFile"] in started
