@@ -56,6 +56,7 @@ export class Picture {
 
   /** Draw more, beside what is there, which stays where it is. */
   add(graph) {
+    this.finish();
     const before = new Map(this.cy.nodes().map((node) => [node.id(), { ...node.position() }]));
     this.#insert(graph);
     this.#lay(before, false);
@@ -114,8 +115,15 @@ export class Picture {
       else this.#sketch(layout, data);
       if (!done) this.frame = requestAnimationFrame(() => go(SLICE));
     };
+    this.finish = () => {
+      cancelAnimationFrame(this.frame);
+      if (!layout.done) go(Infinity);
+    };
     go(many ? 0 : FIRST_SLICE);
   }
+
+  /** Let the nodes stand now. */
+  finish() {}
 
   /** Let Cytoscape draw what was kept from it. */
   #settle() {
@@ -349,6 +357,7 @@ export class Picture {
 
   /** The picture as it is seen, with its legend, as the text of an SVG file. */
   svg() {
+    this.finish();
     const zoom = this.cy.zoom(), pan = this.cy.pan(), width = this.cy.width(), height = this.cy.height(), { ink, paper } = this.#colours();
     const at = ({ x, y }) => ({ x: x * zoom + pan.x, y: y * zoom + pan.y }), kinds = [...this.legend.children].map((item) => item.querySelector("svg").cloneNode(true));
     const made = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height + 30}" viewBox="0 0 ${width} ${height + 30}" color="${ink}"><rect width="100%" height="100%" fill="${paper}"/>`];
