@@ -109,19 +109,25 @@ class Gathered:
     ) -> None:
         """Take note of claims, each with the sentences that it cites."""
         self.claims.append(len(claims))
-        self.held += [100.0 * supported(embedder, *claim) for claim in claims]
+        held = [supported(embedder, *claim) for claim in claims]
+        self.held += [100 * fmean(held)] if held else []
 
     def cells(self) -> tuple[str, ...]:
         """Return share, questions answered whole, passages, tokens and claims."""
-        share = bootstrap_interval(self.shares)
         return (
-            f"{share.value:.1f} [{share.low:.1f}, {share.high:.1f}]",
-            f"{100 * fmean(one == 100 for one in self.shares):.0f}",
+            told(self.shares),
+            told([100.0 * (one == 100) for one in self.shares]),
             f"{fmean(self.passages):.1f}",
             f"{fmean(self.tokens):,.0f}",
             f"{fmean(self.claims):.1f}" if self.claims else "-",
-            f"{fmean(self.held):.0f}" if self.held else "-",
+            told(self.held) if self.held else "-",
         )
+
+
+def told(values: Sequence[float]) -> str:
+    """Return a mean with its interval."""
+    share = bootstrap_interval(values)
+    return f"{share.value:.1f} [{share.low:.1f}, {share.high:.1f}]"
 
 
 def supported(embedder: Embedder, claim: str, sentences: Sequence[str]) -> bool:
