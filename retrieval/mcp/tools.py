@@ -88,8 +88,8 @@ db.index.fulltext.queryNodes('chunk_text', $words) and ('document_title', $words
 words. Always use LIMIT.
 """
 
-SECONDS = 60.0
-"""How long a tool may take; then its query is ended too."""
+SECONDS, STATEMENT_SECONDS = 60.0, 30.0
+"""How long a tool, and a statement, may take; then its query is ended too."""
 
 _SAMPLE = 1000
 _TITLES = 10
