@@ -135,6 +135,10 @@ async def test_an_agent_finds_reads_and_follows(
         text = " ".join(row["text"] for row in around["parts"])
         assert passage["text"] in text
         assert around["parts"][0]["start_char"] == passage["start_char"]
+        page = await ask(asking, "read_passage", document=passage["title"])
+        part = await ask(asking, "read_passage", document=passage["title"], sentence=2)
+        assert len(page["parts"]) > 2
+        assert part["parts"] == page["parts"][2:]
         walk = await ask(asking, "traverse", question="What shapes the reef?")
         steps = await ask(asking, "explain_walk", walk_id=walk["walk_id"])
         assert len(steps["rows"]) == len(walk["parts"])
@@ -164,6 +168,32 @@ async def test_answers_fit_and_go_on(graph: Connection, server: Settings) -> Non
             if cursor is None or len(parts) >= 6:
                 break
     assert parts[:6] == whole["parts"]
+
+
+async def test_every_list_fits_and_goes_on(graph: Connection, server: Settings) -> None:
+    """Corpora, neighbours, chains and steps read with little room are all there."""
+    one, other = (title_of(number) for number in (0, 2))
+    async with client(server) as asking:
+        walk = await ask(asking, "traverse", question="What shapes the reef?")
+        for tool, arguments in {
+            "list_corpora": {},
+            "neighbours": {"document": one},
+            "path_between": {"start": one, "end": other, "k": 5},
+            "explain_walk": {"walk_id": walk["walk_id"]},
+        }.items():
+            whole = await ask(asking, tool, **arguments)
+            name = "rows" if "rows" in whole else "parts"
+            assert whole["cursor"] is None
+            parts, cursor, calls = [], None, 0
+            while calls == 0 or cursor is not None:
+                answer = await ask(
+                    *(asking, tool), **arguments, max_tokens=100, cursor=cursor
+                )
+                assert len(answer[name]) == 1 or len(str(answer[name])) < 600
+                parts += answer[name]
+                cursor, calls = answer["cursor"], calls + 1
+            assert parts == whole[name]
+            assert calls > 1 or len(parts) == 1
 
 
 async def test_texts_are_marked_as_data(graph: Connection, server: Settings) -> None:
