@@ -34,6 +34,8 @@ from knowtrail.retrieval.ask import ask
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.research.run import research
 from knowtrail.retrieval.search import search
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     import argparse
@@ -79,6 +81,8 @@ def stored_musique(data: Path, *, small: bool) -> Iterator[Stored]:
             unit=Unit(),
             record=False,
         )
+        source = CorpusSource(server.connection, bench.corpus.name)
+        build_snapshot(server.settings.home, source)  # the same walks, with less work
         development, _ = halves(len(dataset.questions))
         questions = [dataset.questions[at] for at in development]
         yield server, bench, embedder, questions[:5] if small else questions
