@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Trail, Walk
 
     Read = tuple[list[tuple[str, str]], float]
+    Share = tuple[float, float, int, float]
 
 QUESTIONS = Path(__file__).with_name("broad_questions.jsonl")
 DUMP = (
@@ -80,7 +81,7 @@ def tokens(trail: Trail | Walk) -> float:
 
 def covered(
     question: dict[str, Any], sentences: list[tuple[str, str]], tokens: float
-) -> tuple[float, float, int, float]:
+) -> Share:
     """Return the shares of documents and facts in an answer, its sentences, tokens."""
     titles = {title for title, _ in sentences}
     texts = [text for _, text in sentences]
@@ -110,7 +111,7 @@ def _answers(
     questions: list[dict[str, Any]],
     corpus: str,
     most: int,
-) -> dict[str, dict[str, tuple[float, float, int, float]]]:
+) -> dict[str, dict[str, Share]]:
     """Return what each system's answer has, by system and id of the question."""
     reader = CypherReader(server.connection, corpus=corpus)
 
@@ -121,7 +122,7 @@ def _answers(
         return read(trail), tokens(trail)
 
     given = {"embedder": embedder, "corpus": corpus, "settings": server.settings}
-    found: dict[str, dict[str, tuple[float, float, int, float]]] = {}
+    found: dict[str, dict[str, Share]] = {}
     for one in questions:
         asked = one["question"]
         answers = {name: walked(it, asked, most) for name, it in SYSTEMS.items()}
@@ -151,6 +152,7 @@ def run(given: argparse.Namespace) -> None:
         "What a broad question needs, percent of it in the answer (95 % intervals)",
         ("system", "corpus", "half", "n", "documents", "facts", "sentences", "tokens"),
     )
+    every: dict[str, list[Share]] = {}
     with served() as server, bundled_source() as bundled:
         sources = {"quickstart": bundled}
         if not given.small:
@@ -167,10 +169,16 @@ def run(given: argparse.Namespace) -> None:
             asked = [one for one in questions if one["corpus"] == corpus]
             answers = _answers(server, embedder, asked, corpus, given.sentences)
             for name, found in answers.items():
+                every.setdefault(name, []).extend(found.values())
                 for half in ("development", "test"):
                     shares = [found[one["id"]] for one in asked if one["half"] == half]
-                    documents, facts, numbers, cost = zip(*shares, strict=True)
-                    row = (told(documents), told(facts), f"{np.mean(numbers):.1f}")
-                    read = f"{np.mean(cost):,.0f}"
-                    table.add(name, corpus, half, str(len(shares)), *row, read)
+                    table.add(name, corpus, half, *_cells(shares))
+        for name, shares in every.items():
+            table.add(name, "all", "both", *_cells(shares))
         table.print(server)
+
+
+def _cells(shares: list[Share]) -> tuple[str, ...]:
+    documents, facts, numbers, cost = zip(*shares, strict=True)
+    row = (str(len(shares)), told(documents), told(facts), f"{np.mean(numbers):.1f}")
+    return (*row, f"{np.mean(cost):,.0f}")

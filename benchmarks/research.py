@@ -34,6 +34,8 @@ from knowtrail.retrieval.ask import ask
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.research.run import research
 from knowtrail.retrieval.search import search
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     import argparse
@@ -79,6 +81,8 @@ def stored_musique(data: Path, *, small: bool) -> Iterator[Stored]:
             unit=Unit(),
             record=False,
         )
+        source = CorpusSource(server.connection, bench.corpus.name)
+        build_snapshot(server.settings.home, source)  # the same walks, with less work
         development, _ = halves(len(dataset.questions))
         questions = [dataset.questions[at] for at in development]
         yield server, bench, embedder, questions[:5] if small else questions
@@ -109,19 +113,25 @@ class Gathered:
     ) -> None:
         """Take note of claims, each with the sentences that it cites."""
         self.claims.append(len(claims))
-        self.held += [100.0 * supported(embedder, *claim) for claim in claims]
+        held = [supported(embedder, *claim) for claim in claims]
+        self.held += [100 * fmean(held)] if held else []
 
     def cells(self) -> tuple[str, ...]:
         """Return share, questions answered whole, passages, tokens and claims."""
-        share = bootstrap_interval(self.shares)
         return (
-            f"{share.value:.1f} [{share.low:.1f}, {share.high:.1f}]",
-            f"{100 * fmean(one == 100 for one in self.shares):.0f}",
+            told(self.shares),
+            told([100.0 * (one == 100) for one in self.shares]),
             f"{fmean(self.passages):.1f}",
             f"{fmean(self.tokens):,.0f}",
             f"{fmean(self.claims):.1f}" if self.claims else "-",
-            f"{fmean(self.held):.0f}" if self.held else "-",
+            told(self.held) if self.held else "-",
         )
+
+
+def told(values: Sequence[float]) -> str:
+    """Return a mean with its interval."""
+    share = bootstrap_interval(values)
+    return f"{share.value:.1f} [{share.low:.1f}, {share.high:.1f}]"
 
 
 def supported(embedder: Embedder, claim: str, sentences: Sequence[str]) -> bool:

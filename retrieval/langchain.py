@@ -24,6 +24,7 @@ from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.settings import Settings
 from knowtrail.graph.telemetry import listening
 from knowtrail.ingest.prepare import RESERVED, given_metadata
+from knowtrail.retrieval.agent_tool import tool_of
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.corpora import agreed_embedder, embed_questions, find_corpus
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
         CallbackManagerForRetrieverRun,
     )
     from langchain_core.runnables import RunnableConfig
+    from langchain_core.tools import BaseTool
+    from pydantic import BaseModel
 
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.search import SearchResult
@@ -362,6 +365,25 @@ class KnowtrailRetriever(BaseRetriever):
         own["vector"] = (vectors or {}).get(question) if vector is None else vector
         own["settings"] = None if self.link is None else self.link.settings
         return own
+
+    def as_tool(
+        self,
+        args_schema: type[BaseModel] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
+    ) -> BaseTool:
+        """Return a tool for agents: a `question` and `k` to passages with ids.
+
+        Its artifact are the Documents. A schema or types of arguments of your own make
+        it LangChain's plain one.
+        """
+        if args_schema is None and arg_types is None:
+            return tool_of(self, name=name, description=description)
+        return super().as_tool(
+            args_schema, name=name, description=description, arg_types=arg_types
+        )
 
     def language_model(self) -> LanguageModel | None:
         """Return the language model; None for that of the settings."""

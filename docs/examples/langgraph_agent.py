@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.tools import create_retriever_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
@@ -25,21 +24,14 @@ QUESTION = "How did sailors find their longitude at sea?"
 model = GenericFakeChatModel(
     messages=iter([
         AIMessage("", tool_calls=[
-            {"name": "search_articles", "args": {"query": QUESTION}, "id": "1"}
+            {"name": "search_passages", "args": {"question": QUESTION}, "id": "1"}
         ]),
         AIMessage("By clocks that kept the time of the home port."),
     ])
 )  # fmt: skip
 
 with KnowtrailRetriever.from_env(corpus="quickstart", k=3) as retriever:
-    tools = [
-        create_retriever_tool(
-            retriever,
-            "search_articles",
-            "Find passages that answer a question, also by facts that it does not "
-            "name. Ask for one thing at a time.",
-        )
-    ]
+    tools = [retriever.as_tool()]
 
     def think(state: MessagesState) -> dict[str, list[AIMessage]]:
         """Let the model answer, or call a tool."""

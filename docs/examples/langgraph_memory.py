@@ -8,7 +8,6 @@ The model here says what a script tells it: put yours, with its tools, in its pl
 import neo4j
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.tools import create_retriever_tool
 from langchain_neo4j import Neo4jChatMessageHistory
 from langchain_neo4j.checkpoint import Neo4jSaver
 from langgraph.graph import START, MessagesState, StateGraph
@@ -18,7 +17,8 @@ from knowtrail import KnowtrailRetriever
 from knowtrail.graph.session import served
 from knowtrail.graph.settings import Settings
 
-SEARCH = {"name": "search_articles", "args": {"query": "longitude at sea"}, "id": "1"}
+ASKED = {"question": "longitude at sea"}
+SEARCH = {"name": "search_passages", "args": ASKED, "id": "1"}
 CLOCKS = AIMessage("By clocks.")
 
 
@@ -30,10 +30,9 @@ def ask(settings: Settings, question: str, *script: AIMessage) -> None:
         neo4j.GraphDatabase.driver(settings.uri or "", auth=login) as driver,
         KnowtrailRetriever(driver=driver, corpus="quickstart", k=3) as retriever,
     ):
-        tool = create_retriever_tool(retriever, "search_articles", "Find passages.")
         graph = StateGraph(MessagesState)
         graph.add_node("think", lambda s: {"messages": [model.invoke(s["messages"])]})
-        graph.add_node("tools", ToolNode([tool]))
+        graph.add_node("tools", ToolNode([retriever.as_tool()]))
         graph.add_edge(START, "think")
         graph.add_conditional_edges("think", tools_condition)
         graph.add_edge("tools", "think")

@@ -15,7 +15,7 @@ from mcp_types import ToolAnnotations
 
 from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import KnowtrailError
-from knowtrail.retrieval.mcp.tools import SECONDS, Tools
+from knowtrail.retrieval.mcp.tools import SECONDS, STATEMENT_SECONDS, Tools
 from knowtrail.retrieval.serve.guard import Guard
 from knowtrail.retrieval.serve.http_server import run_app
 
@@ -59,7 +59,8 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
             idempotent_hint=tool.__name__ not in kept,
             open_world_hint=False,
         )
-        server.add_tool(_limited(tool), annotations=reads)
+        seconds = STATEMENT_SECONDS if tool == tools.read_cypher else SECONDS
+        server.add_tool(_limited(tool, seconds=seconds), annotations=reads)
     if write:
         changing: tuple[Tool, ...] = (tools.ingest_text, tools.forget_document)
         for tool in changing:
@@ -84,7 +85,7 @@ def _limited(tool: Tool, *, seconds: float | None = SECONDS) -> Tool:
             async with asyncio.timeout(seconds):
                 return await tool(**given)
         except TimeoutError as error:
-            msg = f"{tool.__name__} took longer than {SECONDS:g} s: ask for less."
+            msg = f"{tool.__name__} took longer than {seconds:g} s: ask for less."
             raise ToolError(msg) from error
         except KnowtrailError as error:
             raise ToolError(str(error)) from error

@@ -16,7 +16,6 @@ from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.mcp.answers import (
-    CHARS_PER_TOKEN,
     NOTICE,
     Answer,
     Chain,
@@ -27,6 +26,7 @@ from knowtrail.retrieval.mcp.answers import (
     Sentence,
     Walked,
     fitting,
+    fitting_rows,
     most_parts,
 )
 from knowtrail.retrieval.search import asearch
@@ -88,8 +88,8 @@ db.index.fulltext.queryNodes('chunk_text', $words) and ('document_title', $words
 words. Always use LIMIT.
 """
 
-SECONDS = 60.0
-"""How long a tool may take; then its query is ended too."""
+SECONDS, STATEMENT_SECONDS = 60.0, 30.0
+"""How long a tool, and a statement, may take; then its query is ended too."""
 
 _SAMPLE = 1000
 _TITLES = 10
@@ -109,16 +109,18 @@ class Tools:
         """Close what was opened for templates; the connection stays open."""
         self._templates.close()
 
-    async def list_corpora(self) -> Answer[Corpus]:
+    async def list_corpora(
+        self, max_tokens: MostTokens = 4000, cursor: Cursor = None
+    ) -> Answer[Corpus]:
         """Say what is in here: corpora, their size, languages, themes and titles."""
-        found = []
+        first, found = _place(cursor), []
         stored = [corpus.name for corpus in await acorpora(self._connection)]
-        for name in asked_corpora(stored):
+        for name in asked_corpora(stored)[first:]:
             rows = await self._connection.aread(
                 "mcp/overview", name=name, sample=_SAMPLE, most=_TITLES
             )
             found += [Corpus(name=name, **row) for row in rows]
-        return Answer(parts=found)
+        return fitting(found, max_tokens, first=first)
 
     async def search(
         self,
@@ -222,8 +224,11 @@ class Tools:
             str | None,
             Field(description="a document that should have been found: why not?"),
         ] = None,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> Rows:
         """Say why a walk took each step; with a title, why it missed that document."""
+        first = _place(cursor)
         name = "inspect/traversal_steps" if title is None else "inspect/passages_missed"
         asked = {} if title is None else {"title": title, "limit": _NEAR}
         rows = await self._connection.aread(
@@ -233,7 +238,8 @@ class Tools:
             what = "walk" if title is None else f"document {title[:80]!r} for the walk"
             msg = f"No {what} {walk_id[:80]!r}: take walk_id from traverse or compare."
             raise ToolError(msg)
-        return _rows(rows)
+        values = [[plain_value(one) for one in row.values()] for row in rows[first:]]
+        return fitting_rows(list(rows[0]), values, max_tokens, first=first)
 
     async def read_passage(
         self,
@@ -244,10 +250,13 @@ class Tools:
         corpus: CorpusName = None,
         before: Annotated[int, Field(ge=0, le=50)] = 2,
         after: Annotated[int, Field(ge=0, le=50)] = 2,
+        sentence: Annotated[
+            int, Field(ge=0, description="of a document: the index to begin at")
+        ] = 0,
         max_tokens: MostTokens = 4000,
         cursor: Cursor = None,
     ) -> Answer[Sentence]:
-        """Read around a chunk, or a document from its start, sentence by sentence."""
+        """Read around a chunk, or a document from a place on, sentence by sentence."""
         if (chunk_id is None) == (document is None):
             raise ToolError("Give chunk_id or document, one of the two.")
         first = _place(cursor)
@@ -260,6 +269,7 @@ class Tools:
                 raise ToolError(msg)
             return fitting(_sentences(rows)[first:], max_tokens, first=first)
         place = await self._named(document or "", corpus, kind="document")
+        first = sentence if cursor is None else first
         rows = await self._connection.aread(
             "mcp/document",
             document=place["id"],
@@ -273,13 +283,17 @@ class Tools:
         document: Annotated[str, Field(description="title or id")],
         corpus: CorpusName = None,
         k: Count = 10,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> Answer[Neighbour]:
         """List what a document is connected with: links, names, similar passages."""
         place = await self._named(document, corpus, kind="document")
         rows = await self._connection.aread(
             "mcp/neighbours", document=place["id"], limit=k
         )
-        return Answer(parts=[Neighbour(**row) for row in rows])
+        first = _place(cursor)
+        parts = [Neighbour(**row) for row in rows[first:]]
+        return fitting(parts, max_tokens, first=first)
 
     async def path_between(
         self,
@@ -287,17 +301,21 @@ class Tools:
         end: Annotated[str, Field(description="title of a document, or a term")],
         corpus: CorpusName = None,
         k: Count = 3,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> Answer[Chain]:
         """Find the shortest chains of names, links and likeness between two things."""
-        first, last = [await self._named(name, corpus) for name in (start, end)]
-        if first["id"] == last["id"]:
-            msg = f"{start[:80]!r} and {end[:80]!r} are the same {first['kind']}."
+        first = _place(cursor)
+        here, there = [await self._named(name, corpus) for name in (start, end)]
+        if here["id"] == there["id"]:
+            msg = f"{start[:80]!r} and {end[:80]!r} are the same {here['kind']}."
             raise ToolError(msg)
         rows = await self._connection.aread(
             "mcp/path_between",
-            **{"from": first["id"], "to": last["id"], "most": _CHAINS, "limit": k},
+            **{"from": here["id"], "to": there["id"], "most": _CHAINS, "limit": k},
         )
-        return Answer(parts=[Chain(**row) for row in rows])
+        parts = [Chain(**row) for row in rows[first:]]
+        return fitting(parts, max_tokens, first=first)
 
     async def read_cypher(
         self,
@@ -310,13 +328,7 @@ class Tools:
         columns, values = await aread_statement(
             self._connection, statement, parameters, limit=max_rows + 1
         )
-        room, kept = max_tokens * CHARS_PER_TOKEN, []
-        for row in plain_value(values[:max_rows]):
-            room -= len(str(row))
-            if room < 0:
-                break
-            kept.append(row)
-        return Rows(columns=list(columns), rows=kept, more=len(kept) < len(values))
+        return fitting_rows(columns, plain_value(values), max_tokens, most=max_rows)
 
     async def schema(self) -> str:
         """Say what the graph is made of: labels, properties, relationships."""
@@ -475,10 +487,3 @@ def _sentences(rows: list[dict[str, Any]]) -> list[Sentence]:
         )
         for row in rows
     ]
-
-
-def _rows(rows: list[dict[str, Any]]) -> Rows:
-    """Return rows of a saved query."""
-    columns = list(rows[0])
-    values = [[plain_value(row[name]) for name in columns] for row in rows]
-    return Rows(columns=columns, rows=values, more=False)

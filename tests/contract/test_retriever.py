@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.db.schema import apply_schema
@@ -770,3 +771,29 @@ class TestOtherRetrievers:
 
         assert [score > 0.5 for _, score in found] == [True] * 3
         assert {d.metadata["corpus"] for d, _ in found} <= {"voyage", "small"}
+
+
+async def test_it_is_a_tool_of_agents(retriever: KnowtrailRetriever) -> None:
+    """Question and number are described; passages have ids, Documents go along."""
+    tool = retriever.as_tool()
+    call = {"name": tool.name, "args": {"question": QUESTION, "k": 2}, "id": "1"}
+    said, again = (
+        tool.invoke(call | {"type": "tool_call"}),
+        await tool.ainvoke(call | {"type": "tool_call"}),
+    )
+
+    fields = tool.args_schema.model_json_schema()["properties"]  # type: ignore[union-attr]
+    assert set(fields) == {"question", "k"}
+    assert all(field["description"] for field in fields.values())
+    assert tool.description
+    found = retriever.invoke(QUESTION, k=2)
+    assert [document.id for document in said.artifact] == [one.id for one in found]
+    assert said.content.count("\n\n") >= 1
+    for one in found:
+        assert f"{one.metadata['title']} [{one.id}]\n{one.page_content}" in said.content
+    assert again.content == said.content
+    assert len(retriever.as_tool().invoke({"question": QUESTION})) > len(said.content)
+    for wrong in ({}, {"question": ""}, {"question": "why", "k": 0}):
+        with pytest.raises(ValidationError):
+            tool.invoke(wrong)
+    assert retriever.as_tool(name="ask", description="Ask.").name == "ask"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 from itertools import islice
@@ -140,8 +141,33 @@ def test_memory_of_an_agent_is_kept_in_the_graph(scripts: Scripts) -> None:
 @pytest.mark.usefixtures("scripts")
 def test_deep_agent_reads_by_a_client_of_its_own() -> None:
     """An agent in another environment, with another SDK, calls the server's tools."""
-    script = ROOT / "docs" / "examples" / "deep_agent.py"
+    out = of_its_own("deep_agent.py")
 
+    assert f"human: {QUESTION}" in out
+    assert out.count("\ntool: ") == 2
+    assert any(document.title in out for document in DOCUMENTS)
+    assert "ai: By clocks that kept the time of the home port." in out
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("scripts")
+def test_two_agents_are_evaluated_on_what_they_read() -> None:
+    """Both found documents of the corpus, and the one with more calls read more."""
+    told = re.findall(
+        r"(\w+) (\d+) % (\d) calls (\d+) tokens", of_its_own("evaluate_agents.py")
+    )
+
+    (plain, share, one, read), (deep, again, two, more) = told
+    assert (plain, deep, one, two) == ("create_agent", "create_deep_agent", "1", "2")
+    assert share == again
+    assert 0 < int(share) <= 100
+    assert 0 < int(read) < int(more)
+
+
+def of_its_own(name: str) -> str:
+    """Return what a script prints that brings its environment."""
+    script = ROOT / "docs" / "examples" / name
     done = subprocess.run(
         ["uv", "run", "--quiet", "--script", script, *PROGRAM, "mcp"],
         capture_output=True,
@@ -149,12 +175,8 @@ def test_deep_agent_reads_by_a_client_of_its_own() -> None:
         check=False,
         timeout=500,  # the first time, its environment is made
     )
-
     assert done.returncode == 0, done.stderr
-    assert f"human: {QUESTION}" in done.stdout
-    assert done.stdout.count("\ntool: ") == 2
-    assert any(document.title in done.stdout for document in DOCUMENTS)
-    assert "ai: By clocks that kept the time of the home port." in done.stdout
+    return done.stdout
 
 
 def test_py2neo_example_prints_the_walk_as_a_table(

@@ -50,7 +50,10 @@ NO_NETWORK = {
 """Nothing listens there: whatever asks the network through it gets no answer."""
 
 EXAMPLES = sorted(path.name for path in (ROOT / "docs" / "examples").glob("*.py"))
-TESTED = {"deep_agent.py", "langchain_retriever.py", "py2neo_style.py", "zelo.py"}
+TESTED = {
+    *("deep_agent.py", "evaluate_agents.py", "langchain_retriever.py"),
+    *("py2neo_style.py", "zelo.py"),
+}
 """Examples that are looked at closely, on a smaller corpus."""
 
 TALES = {
