@@ -32,6 +32,7 @@ from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
+from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -421,16 +422,7 @@ def _plain(text: str) -> str:
     return "\n".join(lines)
 
 
-SLOTS = (
-    "institution_type",
-    "city",
-    "region",
-    "country",
-    "name",
-    "identifier",
-    "date",
-    "budget",
-)
+SLOTS = SLOT_TYPES[:8]
 """Slots that are compared; others, such as an order, show in the answer."""
 
 
