@@ -226,7 +226,7 @@ class _Properties:
     def _values(row: Any, keys: tuple[str, ...], number: int) -> list[Any]:
         if type(row) is list and len(row) == len(keys):
             return row
-        if isinstance(row, Mapping):
+        if isinstance(row, Mapping) and not isinstance(row, tuple):  # no record
             return [row.get(key) for key in keys]
         if not isinstance(row, Sequence) or isinstance(row, str | bytes):
             raise UnsupportedValueError(f"Row {number} is no list of values: {row!r}.")

@@ -33,7 +33,9 @@ class Record(neo4j.Record):
 
     def __new__(cls, keys: Iterable[str], values: Iterable[Any]) -> Record:
         """Make a row."""
-        return super().__new__(cls, zip(keys, values, strict=True))
+        make: Any = super().__new__  # the driver's is not typed
+        row: Record = make(cls, zip(keys, values, strict=True))
+        return row
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
@@ -54,7 +56,9 @@ class Record(neo4j.Record):
 
     def data(self, *keys: int | str) -> dict[str, Any]:
         """Return a dictionary of all or of some columns."""
-        return dict(self.items(*keys))
+        columns = self.keys()
+        names = [key if isinstance(key, str) else columns[key] for key in keys]
+        return dict(zip(names or columns, self.values(*keys), strict=True))
 
     def to_subgraph(self) -> Subgraph | None:
         """Return all nodes, relationships and paths as one; None without any."""

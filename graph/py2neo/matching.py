@@ -122,7 +122,9 @@ class In(Predicate1, operator="IN"):
     """The value is one of these: `x IN values`."""
 
     def __init__(self, value: Iterable[Any]) -> None:
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        text = isinstance(value, str | bytes)
+        named = isinstance(value, Mapping) and not isinstance(value, tuple)
+        if text or named or not isinstance(value, Iterable):
             raise UnsupportedValueError(f"IN takes a list of values, not {value!r}.")
         super().__init__(list(value))
 
