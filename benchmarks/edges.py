@@ -13,10 +13,11 @@ import numpy as np
 from measure import Server, Table, Took, cpu, median, served, server_cpu, spread, walls
 from sample import CORPUS, OPTIONS, batches, embedded
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.ingest.pipeline import TEXTS
 from knowtrail.ingest.similarity import top_neighbours
-from knowtrail.ingest.store import batched, intra_edges, similar_rows
+from knowtrail.ingest.store import intra_edges, similar_rows
 
 if TYPE_CHECKING:
     import argparse

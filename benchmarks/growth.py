@@ -20,6 +20,7 @@ import numpy as np
 from measure import Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.vectors import vector_parameter
@@ -30,7 +31,7 @@ from knowtrail.ingest.neighbour_index import SAMPLE, search_neighbours
 from knowtrail.ingest.prepare import document_id, prepare
 from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.similarity import Comparison, vector_number
-from knowtrail.ingest.store import batched, losses, removal_of
+from knowtrail.ingest.store import losses, removal_of
 
 if TYPE_CHECKING:
     import argparse

@@ -22,12 +22,13 @@ import numpy as np
 from measure import Server, Table, Took, cpu, median, served, server_cpu, spread, walls
 from sample import CORPUS, DIMENSIONS, batches, embedded, rows_of
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db import schema
 from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import TEXTS
-from knowtrail.ingest.store import TRANSACTION_TEXTS, batched, write_documents
+from knowtrail.ingest.store import TRANSACTION_TEXTS, write_documents
 
 if TYPE_CHECKING:
     import argparse

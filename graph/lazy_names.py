@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package: a name -> the module below that has it."""
+def lazy_names(package: str) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package.
+
+    It loads what the package imports for type checkers alone, from where that says.
+    """
+
+    @cache
+    def homes() -> dict[str, str]:
+        import ast
+
+        loader: Any = sys.modules[package].__loader__
+        parts = ast.walk(ast.parse(loader.get_source(package)))
+        found = (part for part in parts if isinstance(part, ast.ImportFrom))
+        return {one.name: part.module or "" for part in found for one in part.names}
 
     def load(name: str) -> Any:
-        if name not in homes:
+        if name.startswith("__") or name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(homes()[name]), name)
 
     return load

@@ -13,11 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["IngestOptions", "RayEngine", "ingest_corpus"]
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "IngestOptions": "options",
-        "RayEngine": "ray_engine",
-        "ingest_corpus": "pipeline",
-    },
-)
+__getattr__ = lazy_names(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.errors import InputError
@@ -12,7 +13,7 @@ from knowtrail.ingest.extraction.batch import check_named
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.prepare import redirect_id
-from knowtrail.ingest.store import batched, distrust_links, losses, removal_of
+from knowtrail.ingest.store import distrust_links, losses, removal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.models.served import served_embedder
@@ -47,7 +48,6 @@ from knowtrail.ingest.report import IngestReport
 from knowtrail.ingest.shards import Order, ReadyDocument, stored_digest
 from knowtrail.ingest.store import (
     EmbeddedDocument,
-    batched,
     distrust_links,
     losses,
     removal_of,

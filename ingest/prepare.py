@@ -27,7 +27,7 @@ from knowtrail.ingest.records import ParsedDocument, RawDocument, Span
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Link
@@ -273,20 +273,15 @@ def prepare(
 
 def _rows(
     corpus: str, kind: str, source_id: str, text: str, spans: Iterable[Span]
-) -> Iterator[dict[str, Any]]:
-    """Yield sentences or chunks; what is edited elsewhere changes no id."""
-    times = Counter[str]()
-    for index, span in enumerate(spans):
+) -> list[dict[str, Any]]:
+    """Return sentences or chunks; what is edited elsewhere changes no id."""
+    times, keyed = Counter[str](), []
+    for span in spans:
         part = text[span.start : span.end]
         times[part] += 1
-        yield {
-            "id": content_key(corpus, kind, source_id, part, times[part]),
-            "corpus": corpus,
-            "index": index,
-            "text": part,
-            "startChar": span.start,
-            "endChar": span.end,
-        }
+        key = content_key(corpus, kind, source_id, part, times[part])
+        keyed.append((key, span.start, span.end))
+    return rows_of({"text": text, "corpus": corpus}, keyed)
 
 
 def spans_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:

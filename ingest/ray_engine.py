@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import IngestError, InputError, KnowtrailError
 from knowtrail.graph.extras import extra
-from knowtrail.graph.files import private_folder, write_file
+from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
@@ -101,7 +101,9 @@ class RayEngine:
             content_key(order.key, teller, kinds[number], str(part))
             for number, part in pieces
         ]
-        with _locked(folder):
+        msg = f"Another process makes the shards in {folder}: wait for it."
+        private_folder(folder)
+        with held_file(folder / _LOCK, InputError(msg)):
             known = {_LOCK, *(shard_path(folder, name).name for name in names)}
             for path in folder.iterdir():
                 if path.name not in known:
@@ -271,22 +273,6 @@ def _options_of(source: Source) -> str:
     """Return what a source was told, in words that are always the same."""
     found = vars(source).items()
     return repr(sorted((name, v) for name, v in found if name not in _PROGRESS))
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder of a run; `InputError` if a process of any machine has it."""
-    import portalocker
-
-    private_folder(folder)
-    try:
-        with portalocker.Lock(
-            folder / _LOCK, mode="a", timeout=0, fail_when_locked=True
-        ):
-            yield
-    except portalocker.AlreadyLocked as error:
-        msg = f"Another process makes the shards in {folder}: wait for it."
-        raise InputError(msg) from error
 
 
 def _write_manifest(

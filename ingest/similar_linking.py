@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
 from knowtrail.graph.vectors import vector_array
@@ -24,7 +25,7 @@ from knowtrail.ingest.background import Background
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.neighbour_index import NeighbourIndex, search_neighbours
 from knowtrail.ingest.similarity import Comparison
-from knowtrail.ingest.store import batched, similar_rows
+from knowtrail.ingest.store import similar_rows
 from knowtrail.ingest.text_linking import write_rows
 from knowtrail.ingest.vector_file import VectorFile
 

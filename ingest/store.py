@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.keys import content_key, normalise_name
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.prepare import PreparedDocument
 
 Step = tuple[str, "Mapping[str, Any]"]
-ROWS = 1000
-"""Rows a statement takes at a time."""
 VECTOR_ROWS = 4096
 """Rows with vectors a statement takes at a time; fewer cost twice the server's time."""
 TRANSACTION_TEXTS = 1024
@@ -206,11 +205,6 @@ def _steps(
     steps += _theme_steps(documents, corpus, capabilities)
     steps += _category_steps(documents, corpus)
     return steps + _intra_steps(documents, options)
-
-
-def batched(rows: Sequence[Any], size: int = ROWS) -> list[Sequence[Any]]:
-    """Return the rows in lists of at most `size`."""
-    return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
 def _text_steps(

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
-from knowtrail.ingest.store import batched
 from knowtrail.ingest.terms import (
     TERM_RULES,
     TermFinder,

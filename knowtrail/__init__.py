@@ -32,17 +32,7 @@ __all__ = [
     "traverse",
 ]
 
-_HOMES = {
-    "KnowtrailRetriever": "retrieval.langchain",
-    "aresearch": "retrieval.research.run",
-    "ask": "retrieval.ask",
-    "connect": "graph.session",
-    "research": "retrieval.research.run",
-    "search": "retrieval.search",
-    "traverse": "retrieval.traverse",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__)
 
 
 def __dir__() -> list[str]:

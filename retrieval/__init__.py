@@ -22,14 +22,4 @@ __all__ = [
     "Walk",
 ]
 
-_HOMES = {
-    "KnowtrailAsk": "langchain_ask",
-    "KnowtrailRetriever": "langchain",
-    "KnowtrailVectorStore": "langchain_store",
-    "SearchResult": "search",
-    "Step": "walk",
-    "Walk": "walk",
-}
-
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.eval.models import check_ranges
 from knowtrail.eval.retrieval.dataset import Passage
+from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
 from knowtrail.ingest.keys import content_key
 
@@ -148,11 +149,8 @@ def corpus_passages(connection: Connection, corpus: str) -> Iterator[CorpusPassa
     ids = [
         row["id"] for row in connection.read("eval/generation_documents", corpus=corpus)
     ]
-    for start in range(0, len(ids), BATCH):
-        rows = connection.read(
-            "eval/generation_passages", ids=ids[start : start + BATCH]
-        )
-        for row in rows:
+    for some in batched(ids, BATCH):
+        for row in connection.read("eval/generation_passages", ids=some):
             sentences = tuple(text for _, text in row["sentences"])
             text = " ".join(sentences) or row["text"] or ""
             if text.strip():

@@ -52,14 +52,4 @@ __all__ = [
     "search_web",
 ]
 
-_HOMES = {
-    **dict.fromkeys(("run_benchmark", "run_models"), "benchmark"),
-    **dict.fromkeys(
-        ("ABLATION_PIPELINES", "DEFAULT_PIPELINES", "BenchmarkOptions"), "options"
-    ),
-    **dict.fromkeys(("bootstrap_ci", "calculate_metrics"), "metrics"),
-    "search_web": "samples",
-}
-_HOMES |= {name: "phases" for name in __all__ if name not in {*_HOMES, *globals()}}
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__)

@@ -8,16 +8,10 @@ from pathlib import Path  # noqa: TC003  (the command line reads the types)
 from knowtrail.eval.models import ModelOptions, check_ranges
 from knowtrail.eval.skn.samples import RESULTS
 from knowtrail.graph.errors import InputError
+from knowtrail.ingest.cli.extract import VARIANT_NAMES
 
 DEFAULT_PIPELINES = ["json", "skn"]
-ABLATION_PIPELINES = [
-    "json",
-    "json_conf",
-    "skn_no_gaps",
-    "skn_no_causal",
-    "skn_no_risk",
-    "skn",
-]
+ABLATION_PIPELINES = list(VARIANT_NAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

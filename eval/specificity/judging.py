@@ -15,7 +15,7 @@ from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,13 +25,16 @@ from knowtrail.graph.files import read_json_lines
 from knowtrail.ingest.custodians import (
     CLASS_NAMES,
     CustodianFile,
+    CustodianSource,
     bundled_custodians,
     class_uri,
 )
-from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
+from knowtrail.ingest.keys import Seen
+from knowtrail.ingest.records import Failure
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
+from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -159,19 +162,13 @@ _CORPUS = "fixture"
 
 def custodians_of(path: Path) -> tuple[Custodian, ...]:
     """Return the institutions of a file, with nothing guessed."""
-    file = CustodianFile(path)
-    return tuple(
-        custodian_of(
-            row,
-            place=place,
-            source=file.name,
-            towns=file.towns,
-            country=None,
-            guess=False,
-            findings=Findings(),
-        )
-        for place, row in file.rows()
-    )
+    source = CustodianSource(CustodianFile(path), corpus=_CORPUS, guess=False)
+    with Seen() as seen:
+        found = tuple(source.custodians(seen))
+    for one in found:
+        if isinstance(one, Failure):
+            raise SourceError(f"{one.title}: {one.message}.")
+    return cast("tuple[Custodian, ...]", found)
 
 
 def graph_of(custodians: Iterable[Custodian]) -> Graph:
@@ -421,16 +418,7 @@ def _plain(text: str) -> str:
     return "\n".join(lines)
 
 
-SLOTS = (
-    "institution_type",
-    "city",
-    "region",
-    "country",
-    "name",
-    "identifier",
-    "date",
-    "budget",
-)
+SLOTS = SLOT_TYPES[:8]
 """Slots that are compared; others, such as an order, show in the answer."""
 
 

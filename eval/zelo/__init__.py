@@ -77,16 +77,4 @@ __all__ = [
     "write_queries",
 ]
 
-_HOMES = {
-    **dict.fromkeys(
-        ("Annotation", "ZeloAnnotator", "aannotate", "annotate"), "annotation"
-    ),
-    **dict.fromkeys(("Answer", "Judge", "Judgement", "Matchup", "Price"), "judgements"),
-    **dict.fromkeys(
-        ("ChatJudge", "FunctionJudge", "RerankerJudge", "load_judges"), "judges"
-    ),
-    **dict.fromkeys(("benchmark_accuracy", "benchmark_ndcg", "recall_at_k"), "metrics"),
-    "FitSettings": "scored_pairs",
-    "PairSettings": "pairs",
-}
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__)

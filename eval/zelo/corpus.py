@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.report import as_number
 from knowtrail.eval.store import LONGEST_TEXT, sendable
 from knowtrail.eval.zelo.scored_pairs import FITS, ScoredPairs, working_folder
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.store import batched
 from knowtrail.retrieval.recording import question_id
 from knowtrail.retrieval.rerank.datasets import (
     Document,

@@ -20,7 +20,7 @@ from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.db.schema import apply_schema, schema_version
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError, InputError, UnavailableError
-from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.files import held_file, private, private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,27 +45,20 @@ def corpus_lock(
     Raises:
         InputError: If another process is writing to it.
     """
-    import portalocker
-
     folder = home / "locks"
     private_folder(folder)
     address = connection.driver.get_server_info().address
     place = "\0".join((str(address), connection.database, name))
     data = place.encode("utf-8", "surrogatepass")
     path = folder / f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.lock"
-    try:
-        with portalocker.Lock(
-            path, mode="a", timeout=0, fail_when_locked=True, opener=private
-        ):
-            if not lease:
-                yield
-                return
-            # An equal home with another file has another owner, who may be alive.
-            with _Lease(connection, name, f"{_home_id(folder)} {path.stem}"):
-                yield
-    except portalocker.AlreadyLocked as error:
-        msg = f"Corpus {name!r} is being written by another process: wait for it."
-        raise InputError(msg) from error
+    msg = f"Corpus {name!r} is being written by another process: wait for it."
+    with held_file(path, InputError(msg)):
+        if not lease:
+            yield
+            return
+        # An equal home with another file has another owner, who may be alive.
+        with _Lease(connection, name, f"{_home_id(folder)} {path.stem}"):
+            yield
 
 
 def _home_id(folder: Path) -> str:

@@ -8,6 +8,7 @@ import re
 import socket
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
+from datetime import timedelta, tzinfo
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,26 @@ _TOO_MANY_FILES = (
 )
 _UNTOLD = logging.NullHandler()
 """Keeps the driver's log, of what it then raises, from stderr where nobody set one."""
+
+
+class Zone(tzinfo):
+    """A zone at one moment, as the driver can send it: None names a mere offset."""
+
+    def __init__(self, key: str | None, offset: timedelta | None) -> None:
+        self.key = key
+        self._offset = offset
+
+    def utcoffset(self, moment: object) -> timedelta | None:
+        """Return the offset, whatever the moment."""
+        return self._offset
+
+    def dst(self, moment: object) -> timedelta | None:
+        """Return that daylight saving is not known."""
+        return None
+
+    def tzname(self, moment: object) -> str | None:
+        """Return the name of the zone."""
+        return self.key
 
 
 def driver_options(settings: Settings) -> dict[str, Any]:

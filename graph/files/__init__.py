@@ -9,6 +9,7 @@ from knowtrail.graph.files.lines import (
 from knowtrail.graph.files.whole import (
     check_output,
     file_digest,
+    held_file,
     private,
     private_folder,
     whole_bytes,
@@ -19,6 +20,7 @@ from knowtrail.graph.files.whole import (
 __all__ = [
     "check_output",
     "file_digest",
+    "held_file",
     "json_value",
     "private",
     "private_folder",

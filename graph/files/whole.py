@@ -118,6 +118,20 @@ def write_file(path: Path, content: bytes | str) -> None:
         file.write(data)
 
 
+@contextmanager
+def held_file(path: Path, refusal: KnowtrailError) -> Iterator[None]:
+    """Hold a file among the processes of all machines; raise that if another does."""
+    import portalocker
+
+    try:
+        with portalocker.Lock(
+            path, mode="a", timeout=0, fail_when_locked=True, opener=private
+        ):
+            yield
+    except portalocker.AlreadyLocked as error:
+        raise refusal from error
+
+
 def private(path: str, flags: int) -> int:
     """Open a file that is new as 0600; the `opener` of `open`."""
     return os.open(path, flags, 0o600)

@@ -9,9 +9,9 @@ itself, and so takes any amount of data from a generator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape
 from knowtrail.graph.py2neo.data import Node
@@ -143,10 +143,8 @@ def _run(
 ) -> None:
     """Send rows with the statement that takes them, all of them where it is one."""
     rows = (sent(row, number) for number, row in enumerate(data, start=1))
-    if isinstance(tx, Transaction) and tx._auto:
-        batch = list(rows)
-        tx.run(text(batch), {"data": batch})
-    while batch := list(islice(rows, BATCH)):
+    alone = isinstance(tx, Transaction) and tx._auto
+    for batch in [list(rows)] if alone else batched(rows, BATCH):
         tx.run(text(batch), {"data": batch})
 
 
@@ -228,7 +226,7 @@ class _Properties:
     def _values(row: Any, keys: tuple[str, ...], number: int) -> list[Any]:
         if type(row) is list and len(row) == len(keys):
             return row
-        if isinstance(row, Mapping):
+        if isinstance(row, Mapping) and not isinstance(row, tuple):  # no record
             return [row.get(key) for key in keys]
         if not isinstance(row, Sequence) or isinstance(row, str | bytes):
             raise UnsupportedValueError(f"Row {number} is no list of values: {row!r}.")

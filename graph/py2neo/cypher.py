@@ -6,6 +6,8 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import neo4j
+
 from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.graph.extras import installing
 from knowtrail.graph.py2neo.cypher_writing import CypherExpression as CypherExpression
@@ -20,45 +22,30 @@ from knowtrail.graph.py2neo.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import neo4j
-
 PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""
 _AHEAD = 1000
 """Records made at a time, so that what they lack is read with one statement."""
 
 
-class Record(tuple[Any, ...]):
+class Record(neo4j.Record):
     """A row: a tuple of values that are also found by the names of their columns."""
-
-    _keys: tuple[str, ...]
 
     def __new__(cls, keys: Iterable[str], values: Iterable[Any]) -> Record:
         """Make a row."""
-        record = super().__new__(cls, values)
-        record._keys = tuple(keys)
-        return record
+        make: Any = super().__new__  # the driver's is not typed
+        row: Record = make(cls, zip(keys, values, strict=True))
+        return row
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return Record(self._keys[key], tuple.__getitem__(self, key))
-        if isinstance(key, str):
-            key = self.index(key)
+            return Record(self.keys()[key], tuple.__getitem__(self, key))
+        place = self.index(key) if isinstance(key, str) else key
         try:
-            return tuple.__getitem__(self, key)
+            return tuple.__getitem__(self, place)
         except IndexError:
             msg = f"There is no column {key}: the row has {len(self)}."
             raise IndexError(msg) from None
-
-    def index(self, key: Any, *_: Any) -> int:
-        """Return the position of a key, or a position that there is."""
-        if isinstance(key, str):
-            if key not in self._keys:
-                raise KeyError(key)
-            return self._keys.index(key)
-        if not 0 <= key < len(self):
-            raise IndexError(key)
-        return int(key)
 
     def get(self, key: int | str, default: Any = None) -> Any:
         """Return the value at a position or under a key, or what stands in for it."""
@@ -67,39 +54,15 @@ class Record(tuple[Any, ...]):
         except (IndexError, KeyError):
             return default
 
-    def keys(self) -> list[str]:
-        """Return the names of the columns."""
-        return list(self._keys)
-
-    def values(self, *keys: int | str) -> list[Any]:
-        """Return all values, or those of some columns; None for keys that are not."""
-        return [value for _, value in self.items(*keys)]
-
-    def items(self, *keys: int | str) -> list[tuple[str, Any]]:
-        """Return names with values, of all or of some columns."""
-        if not keys:
-            return list(zip(self._keys, self, strict=True))
-        return [
-            (
-                key if isinstance(key, str) else self._keys[self.index(key)],
-                self.get(key),
-            )
-            for key in keys
-        ]
-
     def data(self, *keys: int | str) -> dict[str, Any]:
         """Return a dictionary of all or of some columns."""
-        return dict(self.items(*keys))
+        columns = self.keys()
+        names = [key if isinstance(key, str) else columns[key] for key in keys]
+        return dict(zip(names or columns, self.values(*keys), strict=True))
 
     def to_subgraph(self) -> Subgraph | None:
         """Return all nodes, relationships and paths as one; None without any."""
         return _united(self)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, dict):
-            return self.data() == other
-        keys = other._keys if isinstance(other, Record) else self._keys
-        return self._keys == keys and tuple(self) == other
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -114,7 +77,7 @@ class Record(tuple[Any, ...]):
         return "\t".join(map(value_text, self))
 
     def __reduce__(self) -> Any:
-        return Record, (self._keys, tuple(self))
+        return Record, (self.keys(), tuple(self))
 
 
 def _united(values: Iterable[Any]) -> Subgraph | None:
@@ -334,9 +297,7 @@ class CypherStats(_Named):
     """What a statement changed: every count, 0 too, and `contained_updates`."""
 
     def __init__(self, counters: neo4j.SummaryCounters | None = None) -> None:
-        from neo4j import SummaryCounters
-
-        names = sorted(SummaryCounters.__annotations__)
+        names = sorted(neo4j.SummaryCounters.__annotations__)
         counts = {name: int(getattr(counters, name, 0) or 0) for name in names}
         super().__init__(counts | {"contained_updates": any(counts.values())})
 

@@ -13,6 +13,8 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from knowtrail.graph.cli.rows import NOT_FINITE
+from knowtrail.graph.db.driver import Zone
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 
@@ -65,31 +67,10 @@ def _time(value: time) -> Any:
     return Time.from_native(value.replace(tzinfo=zone))
 
 
-class Zone(tzinfo):
-    """A zone at one moment: its name (IANA), None for a mere offset from UTC."""
-
-    def __init__(self, key: str | None, offset: timedelta | None) -> None:
-        self.key = key
-        self._offset = offset
-
-    def utcoffset(self, moment: object) -> timedelta | None:
-        """Return the offset, whatever the moment."""
-        return self._offset
-
-    def dst(self, moment: object) -> timedelta | None:
-        """Return that daylight saving is not known."""
-        return None
-
-    def tzname(self, moment: object) -> str | None:
-        """Return the name of the zone."""
-        return self.key
-
-
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFUSED = re.compile(r"[\0\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NAMED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 class CypherExpression:
@@ -209,7 +190,7 @@ def _integer_text(value: int) -> str:
 
 def _float_text(value: float) -> str:
     text = repr(float(value))
-    return _NOT_FINITE.get(text, text)
+    return NOT_FINITE.get(text, text)
 
 
 def _quoted(text: str, quote: str | None) -> str:

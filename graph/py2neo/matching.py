@@ -74,40 +74,27 @@ class Predicate1(Predicate):
         return f"{type(self).__name__}({self.value!r})"
 
 
-class EqualTo(Predicate1, operator="="):
-    """The value is equal: `x = value`."""
+def _compared(name: str, operator: str) -> type[Predicate1]:
+    """Return the condition of an operator of Cypher."""
+
+    class Compared(Predicate1, operator=operator):
+        __doc__ = f"It holds: `x {operator} value`."
+
+    Compared.__name__ = Compared.__qualname__ = name
+    return Compared
 
 
-class NotEqualTo(Predicate1, operator="<>"):
-    """The value is not equal: `x <> value`."""
-
-
-class LessThan(Predicate1, operator="<"):
-    """The value is less: `x < value`."""
-
-
-class LessThanOrEqualTo(Predicate1, operator="<="):
-    """The value is less or equal: `x <= value`."""
-
-
-class GreaterThan(Predicate1, operator=">"):
-    """The value is greater: `x > value`."""
-
-
-class GreaterThanOrEqualTo(Predicate1, operator=">="):
-    """The value is greater or equal: `x >= value`."""
-
-
-class StartsWith(Predicate1, operator="STARTS WITH"):
-    """The text begins so: `x STARTS WITH value`."""
-
-
-class EndsWith(Predicate1, operator="ENDS WITH"):
-    """The text ends so: `x ENDS WITH value`."""
-
-
-class Contains(Predicate1, operator="CONTAINS"):
-    """The text has this in it: `x CONTAINS value`."""
+EQ = EQUAL_TO = EqualTo = _compared("EqualTo", "=")
+NE = NOT_EQUAL_TO = NotEqualTo = _compared("NotEqualTo", "<>")
+LT = LESS_THAN = LessThan = _compared("LessThan", "<")
+LE = LESS_THAN_OR_EQUAL_TO = LessThanOrEqualTo = _compared("LessThanOrEqualTo", "<=")
+GT = GREATER_THAN = GreaterThan = _compared("GreaterThan", ">")
+GE = GREATER_THAN_OR_EQUAL_TO = GreaterThanOrEqualTo = _compared(
+    "GreaterThanOrEqualTo", ">="
+)
+STARTS_WITH = StartsWith = _compared("StartsWith", "STARTS WITH")
+ENDS_WITH = EndsWith = _compared("EndsWith", "ENDS WITH")
+CONTAINS = Contains = _compared("Contains", "CONTAINS")
 
 
 class Like(Predicate1, operator="=~"):
@@ -135,7 +122,9 @@ class In(Predicate1, operator="IN"):
     """The value is one of these: `x IN values`."""
 
     def __init__(self, value: Iterable[Any]) -> None:
-        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        text = isinstance(value, str | bytes)
+        named = isinstance(value, Mapping) and not isinstance(value, tuple)
+        if text or named or not isinstance(value, Iterable):
             raise UnsupportedValueError(f"IN takes a list of values, not {value!r}.")
         super().__init__(list(value))
 
@@ -172,15 +161,6 @@ class EitherOr(Connective, operator="XOR"):
 
 IS_NULL = IsNull
 IS_NOT_NULL = IsNotNull
-EQ = EQUAL_TO = EqualTo
-NE = NOT_EQUAL_TO = NotEqualTo
-LT = LESS_THAN = LessThan
-LE = LESS_THAN_OR_EQUAL_TO = LessThanOrEqualTo
-GT = GREATER_THAN = GreaterThan
-GE = GREATER_THAN_OR_EQUAL_TO = GreaterThanOrEqualTo
-STARTS_WITH = StartsWith
-ENDS_WITH = EndsWith
-CONTAINS = Contains
 LIKE = Like
 IN = In
 AND = And

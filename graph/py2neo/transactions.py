@@ -9,11 +9,12 @@ statement, escaped, so that indexes are used. Temporal values stay those of
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import groupby, repeat
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher import PLAIN, Cursor
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 BATCH = 10_000
 """Rows that one statement is given."""
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
 Values: TypeAlias = "Mapping[str, Any] | None"
 
 
@@ -296,7 +296,7 @@ class Transaction:
             )
             == len(batch)
             for entities, name in counts
-            for batch in _batches(entities)
+            for batch in batched(entities, BATCH)
         )
 
     def __enter__(self) -> Self:
@@ -403,7 +403,7 @@ def _answers(
         for index, (entity, row) in enumerate(zip(entities, rows, strict=False))
     ]
     answers: dict[int, dict[str, Any]] = {}
-    for batch in _batches(numbered):
+    for batch in batched(numbered, BATCH):
         for answer in tx.evaluate(text, {"rows": batch}) or ():
             index = answer["index"]
             if answers.setdefault(index, answer) is not answer:
@@ -421,16 +421,11 @@ def _answers(
     return [answers[index] for index in range(len(entities))]
 
 
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), BATCH):
-        yield items[start : start + BATCH]
-
-
 def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
     bound = [entity for entity in entities if entity._bound_to(tx.graph)]
     for entity in bound:
         entity._freshen()
-    for batch in _batches(bound):
+    for batch in batched(bound, BATCH):
         tx.run(statement(name), identities=[entity.identity for entity in batch])
     for entity in bound:
         tx._rebind(entity, None, None)
@@ -515,7 +510,7 @@ class _Hydrant:
         stale = list(self._stale.values())
         tx = None if self._tx is None else self._tx()
         read = self._graph.query if tx is None or tx.closed else tx.run
-        for batch in _batches(stale):
+        for batch in batched(stale, BATCH):
             rows = [{"index": i, "identity": n.identity} for i, n in enumerate(batch)]
             found = read(statement("py2neo/pull_nodes"), {"rows": rows}).evaluate()
             for answer in found:

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.labels import LABELS as ALL_LABELS
@@ -37,7 +38,7 @@ from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -245,10 +246,10 @@ class _Import:
         )
         self._corpora.hold(named)
         apply_schema(self._connection, progress=self._progress)
-        for batch in _batches(self._staging.subjects()):
+        for batch in batched(self._staging.subjects(), _BATCH):
             self._store_subjects(batch)
         self._place_rest()
-        for batch in _batches(self._staging.edges()):
+        for batch in batched(self._staging.edges(), _BATCH):
             self._store_edges(batch)
             self._progress("Storing relationships", self._counts["edges"], None)
         self._corpora.complete()
@@ -456,9 +457,3 @@ class _Import:
             for then, rows in (("create", created), ("change", changed))
             if rows
         ]
-
-
-def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    waiting = iter(items)
-    while batch := list(itertools.islice(waiting, _BATCH)):
-        yield batch

@@ -12,13 +12,14 @@ import base64
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timezone
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, Node, URIRef
 
+from knowtrail.graph.db.driver import Zone
 from knowtrail.graph.rdf.vocabulary import DATES, GEO, RDF, XSD, Value
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _driver_literal(value: Any, vocabulary: Vocabulary) -> Value:
     kind = "dateTime" if isinstance(value, DateTime) else "time"
     if not isinstance(value, DateTime | Time):
         raise TypeError(f"{type(value).__name__} is no value of a property")
-    zone = getattr(value.tzinfo, "zone", None)
+    zone = getattr(value.tzinfo, "zone", getattr(value.tzinfo, "key", None))
     named = isinstance(zone, str) and zone != "UTC"
     if named or value.nanosecond % 1000:
         text = _nano_text(value) + (f"[{zone}]" if named else "")
@@ -195,24 +196,6 @@ def _own_value(kind: str, text: str) -> Any:
     return None
 
 
-class _Zone(tzinfo):
-    """A named zone with the offset of one moment, as the driver sends it."""
-
-    def __init__(self, zone: str, offset: timedelta) -> None:
-        self.zone = zone
-        self._offset = offset
-
-    def utcoffset(self, dt: datetime | None) -> timedelta:
-        return self._offset
-
-    def dst(self, dt: datetime | None) -> timedelta | None:
-        """Return nothing: whether it is summer is not known."""
-        return None
-
-    def tzname(self, dt: datetime | None) -> str:
-        return self.zone
-
-
 def _own_time(kind: str, text: str) -> Any:
     from neo4j.time import DateTime, Time
 
@@ -226,7 +209,7 @@ def _own_time(kind: str, text: str) -> Any:
     if shift is None:
         return whole
     # The driver would store UTC as a named zone.
-    return whole.replace(tzinfo=_Zone(zone, shift) if zone else timezone(shift))
+    return whole.replace(tzinfo=Zone(zone, shift) if zone else timezone(shift))
 
 
 def is_vector(value: Any) -> bool:

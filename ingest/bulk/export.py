@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import write_file
@@ -76,16 +77,8 @@ def export_corpus(
 def _batches(
     connection: Connection, corpus: str, part: str
 ) -> Iterator[list[dict[str, Any]]]:
-    rows: list[dict[str, Any]] = []
-    for record in connection.stream(
-        f"corpus/digest_{part}", corpus=corpus, vectors=True
-    ):
-        rows.append(dict(record))
-        if len(rows) == _ROWS:
-            yield rows
-            rows = []
-    if rows:
-        yield rows
+    records = connection.stream(f"corpus/digest_{part}", corpus=corpus, vectors=True)
+    return batched(map(dict, records), _ROWS)
 
 
 def _node(properties: dict[str, Any]) -> dict[str, Any]:

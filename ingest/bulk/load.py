@@ -16,6 +16,7 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.db.corpus_lock import corpus_lock
@@ -33,7 +34,6 @@ from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_locked
 from knowtrail.ingest.records import position
-from knowtrail.ingest.store import batched
 from knowtrail.ingest.terms import TERM_RULES
 from knowtrail.ingest.vector_file import storage_errors
 

@@ -350,32 +350,21 @@ class Spool(Connection):
     _link_sources = _term_sources
 
     def _chunk_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        for document, chunks, vectors in self._placed(rows):
+            for (key, _, _), vector in zip(chunks, vectors, strict=False):
+                yield _unlinked(document, key, vector)
+
+    def _theme_document_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
+        for document, chunks, vectors in self._placed(rows):
+            yield _unlinked(document, document, vectors[len(chunks)])
+
+    def _placed(self, rows: _Rows) -> Iterator[tuple[str, list[Any], Any]]:
+        """Yield documents with their chunks, and the vectors from theirs on."""
         vectors = self._all_vectors()
         for row in rows:
             body = json.loads(row["body"])
             place = row["place"] + len(body["sentences"])
-            for offset, (key, _, _) in enumerate(body["chunks"]):
-                yield {
-                    "document": body["properties"]["id"],
-                    "id": key,
-                    "vector": vectors[place + offset],
-                    "since": None,
-                    "lost": None,
-                }
-
-    def _theme_document_vectors(self, rows: _Rows) -> Iterator[dict[str, Any]]:
-        vectors = self._all_vectors()
-        for row in rows:
-            body = json.loads(row["body"])
-            key = body["properties"]["id"]
-            place = row["place"] + len(body["sentences"]) + len(body["chunks"])
-            yield {
-                "document": key,
-                "id": key,
-                "vector": vectors[place],
-                "since": None,
-                "lost": None,
-            }
+            yield body["properties"]["id"], body["chunks"], vectors[place:]
 
     def _patch(self, properties: Mapping[str, Any]) -> None:
         patch = json.dumps(properties)
@@ -603,6 +592,12 @@ def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
         name: json.dumps(value) if isinstance(value, list | tuple) else value
         for name, value in params.items()
     }
+
+
+def _unlinked(document: str, key: str, vector: Any) -> dict[str, Any]:
+    """Return a row of what has no edges yet."""
+    none = {"since": None, "lost": None}
+    return {"document": document, "id": key, "vector": vector} | none
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:

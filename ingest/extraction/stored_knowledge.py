@@ -124,8 +124,8 @@ def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ..
             row = {"cause": cause, "effect": effect, "strength": link.strength}
             causes.setdefault((cause, effect), row)
     facts = [
-        _fact(
-            *(key, corpus, index, fact.text),
+        _said(
+            *("fact", key, corpus, index, fact.text),
             priority=fact.priority,
             symbol=fact.symbol,
             confidence=fact.confidence,
@@ -133,14 +133,7 @@ def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ..
         for index, fact in enumerate(block.facts)
     ]
     gaps = [
-        {
-            "id": content_key("gap", key, index),
-            "corpus": corpus,
-            "extraction": key,
-            "index": index,
-            "text": whole_characters(text),
-        }
-        for index, text in enumerate(block.gaps)
+        _said("gap", key, corpus, index, text) for index, text in enumerate(block.gaps)
     ]
     return {
         "facts": tuple(facts),
@@ -150,9 +143,9 @@ def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ..
     }
 
 
-def _fact(key: str, corpus: str, index: int, text: str, **more: Any) -> Row:
+def _said(kind: str, key: str, corpus: str, index: int, text: str, **more: Any) -> Row:
     return _storable({
-        "id": content_key("fact", key, index),
+        "id": content_key(kind, key, index),
         "corpus": corpus,
         "extraction": key,
         "index": index,
@@ -195,8 +188,8 @@ def _of_json(
         row = {"source": source, "target": target, "relation": word}
         relations.setdefault((source, word, target), row)
     facts = [
-        _fact(
-            *(key, corpus, index, claim["statement"]),
+        _said(
+            *("fact", key, corpus, index, claim["statement"]),
             category=claim["category"],
             confidence=claim.get("confidence"),
         )

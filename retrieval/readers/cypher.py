@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Nearest, Request, Response, Vector
@@ -69,6 +68,7 @@ _MOST_WORDS = 200
 _Rows: TypeAlias = list[list[Any]]
 _Query: TypeAlias = tuple[str, dict[str, Any]]
 T = TypeVar("T")
+C = TypeVar("C")
 _Queries: TypeAlias = Generator[_Query, _Rows, T]
 """Statements to run one after the other; those that are refused are thrown."""
 
@@ -271,12 +271,10 @@ def _sentence(values: Sequence[Any]) -> StoredSentence:
     )
 
 
-class CypherReader:
-    """A `GraphReader` over a Neo4j database, which is not closed here."""
-
+class _Reader(Generic[C]):
     def __init__(
         self,
-        connection: Connection,
+        connection: C,
         *,
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
@@ -284,6 +282,10 @@ class CypherReader:
         """Prepare a reader of what passes, at the anchor and at every hop."""
         self._connection = connection
         self._statements = _Statements(corpus=corpus, filter=filter)
+
+
+class CypherReader(_Reader["Connection"]):
+    """A `GraphReader` over a Neo4j database, which is not closed here."""
 
     def anchors(
         self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
@@ -350,18 +352,8 @@ class CypherReader:
         return self._connection.values(text, params)
 
 
-class AsyncCypherReader:
+class AsyncCypherReader(_Reader["AsyncConnection"]):
     """The asynchronous twin of `CypherReader`."""
-
-    def __init__(
-        self,
-        connection: AsyncConnection,
-        *,
-        corpus: str,
-        filter: Filter | None = None,  # noqa: A002 - the word callers know
-    ) -> None:
-        self._connection = connection
-        self._statements = _Statements(corpus=corpus, filter=filter)
 
     async def aanswer(self, request: Request) -> Response:
         """Answer as the methods of `CypherReader` do."""

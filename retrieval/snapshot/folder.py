@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import threading
 import weakref
@@ -27,7 +26,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import FilterError, SnapshotError
-from knowtrail.graph.files import file_digest, private, private_folder
+from knowtrail.graph.files import (
+    file_digest,
+    held_file,
+    private,
+    private_folder,
+    whole_file,
+)
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.vector_file import storage_errors
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
@@ -61,25 +66,15 @@ def snapshot_folder(home: Path, corpus: str) -> Path:
 @contextmanager
 def build_lock(folder: Path, corpus: str) -> Iterator[None]:
     """Hold the right to build or delete, among the processes of this machine."""
-    import portalocker
-
     with storage_errors(folder):
         private_folder(folder.parent)
         private_folder(folder)
-    try:
-        with portalocker.Lock(
-            folder / "build.lock",
-            mode="a",
-            timeout=0,
-            fail_when_locked=True,
-            opener=private,
-        ):
-            yield
-    except portalocker.AlreadyLocked as error:
-        raise SnapshotError(
-            f"The snapshot of corpus {corpus!r} is being built by another process: "
-            "wait for it."
-        ) from error
+    refusal = SnapshotError(
+        f"The snapshot of corpus {corpus!r} is being built by another process: wait "
+        "for it."
+    )
+    with held_file(folder / "build.lock", refusal):
+        yield
 
 
 def new_generation(folder: Path, version: int) -> Path:
@@ -102,13 +97,8 @@ def new_generation(folder: Path, version: int) -> Path:
 def point_at(folder: Path, generation: Path) -> None:
     """Put a finished generation into force, at once for every new reader."""
     pointer = {"generation": generation.name, "facts": file_digest(generation / FACTS)}
-    draft = folder / f"{_POINTER}.new"
-    with storage_errors(folder):
-        with open(draft, "w", encoding="utf-8", opener=private) as file:
-            json.dump(pointer, file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(folder / _POINTER)
+    with whole_file(folder / _POINTER, opener=private) as file:
+        json.dump(pointer, file)
 
 
 def unpoint(folder: Path) -> None:
@@ -181,8 +171,6 @@ def clean(folder: Path) -> None:
 
     What a killed builder left behind goes too.
     """
-    import portalocker
-
     try:
         current = current_generation(folder)
     except SnapshotError:
@@ -194,10 +182,7 @@ def clean(folder: Path) -> None:
         if not lock.exists():
             shutil.rmtree(path, ignore_errors=True)
             continue
-        with (
-            suppress(portalocker.AlreadyLocked, portalocker.LockException),
-            portalocker.Lock(lock, mode="a", timeout=0, fail_when_locked=True),
-        ):
+        with suppress(SnapshotError), held_file(lock, SnapshotError("It is read.")):
             shutil.rmtree(path, ignore_errors=True)
 
 

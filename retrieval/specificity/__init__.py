@@ -31,16 +31,4 @@ __all__ = [
     "open_pipeline",
 ]
 
-_HOMES = {
-    "Conversation": "conversation",
-    "PipelineResult": "template_pipeline",
-    "SpecificityExperiment": "monitoring",
-    "SpecificityLookup": "class_scores",
-    "TemplatePipeline": "template_pipeline",
-    "load_lookup": "class_scores",
-    "load_templates": "query_templates",
-    "open_pipeline": "live_pipeline",
-}
-
-
-__getattr__ = lazy_names(__name__, _HOMES)
+__getattr__ = lazy_names(__name__)

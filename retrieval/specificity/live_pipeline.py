@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.corpus import check_corpus
@@ -69,8 +70,8 @@ class ChunkSearch:
         names = sorted(set(classes))
         found = [
             chunk
-            for begin in range(0, len(names), MOST_CLASSES)
-            for chunk in self._nearest(question, names[begin : begin + MOST_CLASSES], k)
+            for some in batched(names, MOST_CLASSES)
+            for chunk in self._nearest(question, some, k)
         ]
         return tuple(sorted(found, key=lambda c: (-c.similarity, c.chunk_id))[:k])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.corpus import asked_corpora
@@ -107,7 +108,7 @@ def read_sample(
     """Return the chunks of documents whose place `every` divides, in order."""
     return _passages(
         row
-        for ids in _batches(documents, 50)
+        for ids in batched(documents, 50)
         for row in connection.stream(
             "retrieval/view_sample", documents=ids, every=every, letters=LETTERS
         )
@@ -118,7 +119,7 @@ def read_passages(connection: Connection, ids: Sequence[str]) -> Passages:
     """Return chunks by id; those that are gone are missing."""
     return _passages(
         row
-        for some in _batches(ids, _BATCH)
+        for some in batched(ids, _BATCH)
         for row in connection.stream("retrieval/view_chunks", ids=some, letters=LETTERS)
     )
 
@@ -127,7 +128,7 @@ def read_edges(
     connection: Connection, ids: Sequence[str], *, rank: int
 ) -> Iterator[Edge]:
     """Yield the similarities of chunks up to a rank of each scope."""
-    for some in _batches(ids, _BATCH):
+    for some in batched(ids, _BATCH):
         for row in connection.stream("retrieval/view_edges", ids=some, rank=rank):
             yield Edge(
                 source=row["source"],
@@ -172,8 +173,3 @@ def _passages(rows: Iterable[Any]) -> Passages:
         vectors.append(vector_array(row["vector"]))
     matrix = np.stack(vectors) if vectors else np.empty((0, 1), dtype=np.float32)
     return Passages(rows=tuple(passages), vectors=matrix)
-
-
-def _batches(ids: Sequence[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(ids), size):
-        yield list(ids[start : start + size])

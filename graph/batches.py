@@ -1,0 +1,20 @@
+"""Many rows, a part at a time; `itertools.batched` comes with Python 3.12."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
+ROWS = 1000
+"""Rows that a statement takes at a time, where nothing else is said."""
+
+
+def batched(rows: Iterable[T], size: int = ROWS) -> Iterator[list[T]]:
+    """Yield rows in lists of so many, the last one of what is left."""
+    waiting = iter(rows)
+    while batch := list(islice(waiting, size)):
+        yield batch
