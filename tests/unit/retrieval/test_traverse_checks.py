@@ -17,6 +17,7 @@ from knowtrail.retrieval.cli.traverse import _as_dict, compare, traverse
 from knowtrail.retrieval.display import show_comparison, show_walk
 from knowtrail.retrieval.recording import question_id
 from knowtrail.retrieval.traverse import TraverseResult, compared_algorithms, overlaps
+from knowtrail.retrieval.traverse import compare as compare_walks
 from knowtrail.retrieval.walk import RankedChunk
 from tests.walks import NIGHT, SEA, recording, walk_over
 
@@ -51,6 +52,12 @@ def test_algorithms_are_compared_once_each(names: tuple[str, ...]) -> None:
     """None and the same twice make no comparison."""
     with pytest.raises(InputError, match="name each once"):
         compared_algorithms(names)
+
+
+def test_a_comparison_of_one_algorithm_is_refused() -> None:
+    """What `traverse` takes is named, with what a comparison takes instead."""
+    with pytest.raises(InputError, match=r"algorithms=\[\.\.\.\], a list"):
+        compare_walks(None, "Why?", algorithm="auto")  # type: ignore[arg-type]
 
 
 def test_overlap_counts_sentences_in_pairs() -> None:
