@@ -53,7 +53,7 @@ _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
 def stop_text(reason: StopReason, given: Mapping[str, Any] | None = None) -> str:
-    """Return a stop reason in words, which say more where it is known what was given."""
+    """Return a stop reason in words, closer ones where what was given is known."""
     if reason != "no_anchor" or given is None:
         return _STOPS[reason]
     if given.get("filter"):

@@ -38,9 +38,7 @@ class Link:
         self._connection = connection
         self._given_async = async_connection
         self._opened = ExitStack()
-        weakref.finalize(
-            self, self._opened.close
-        )  # at exit too
+        weakref.finalize(self, self._opened.close)  # at exit too
         self._opened_async: dict[
             asyncio.AbstractEventLoop, tuple[AsyncConnection, AsyncGenerator[None]]
         ] = {}
