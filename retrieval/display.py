@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,12 +52,13 @@ _STEPS = ("Step", "Hop", "Document", "Sentences", "New", "Score", "ms", "Chosen 
 _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
-def stop_text(
-    reason: StopReason, given: Mapping[str, Any] = MappingProxyType({})
-) -> str:
-    """Return a stop reason in words."""
-    what = " the filter" if given.get("filter") and reason == "no_anchor" else ""
-    return _STOPS[reason] + what
+def stop_text(reason: StopReason, given: Mapping[str, Any] | None = None) -> str:
+    """Return a stop reason in words, closer ones where what was given is known."""
+    if reason != "no_anchor" or given is None:
+        return _STOPS[reason]
+    if given.get("filter"):
+        return "no chunk passed the filter"
+    return "the corpus has no chunk yet, see knowtrail corpus list"
 
 
 def show_result(result: SearchResult, file: TextIO) -> None:
@@ -121,7 +121,7 @@ def show_comparison(
             len({step.chunk.document_id for step in result.walk.steps}),
             result.walk.hops,
             f"{result.walk.milliseconds:.1f}",
-            stop_text(result.walk.stop_reason),
+            stop_text(result.walk.stop_reason, result.walk.parameters),
         )
         for result in results
     ]

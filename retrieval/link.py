@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ class Link:
         self._connection = connection
         self._given_async = async_connection
         self._opened = ExitStack()
+        weakref.finalize(self, self._opened.close)  # at exit too
         self._opened_async: dict[
             asyncio.AbstractEventLoop, tuple[AsyncConnection, AsyncGenerator[None]]
         ] = {}

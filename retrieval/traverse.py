@@ -212,6 +212,11 @@ def compared_algorithms(
     None takes all, without the one that needs a language model unless there is one, and
     without `auto` where it has no use for the settings.
     """
+    if "algorithm" in (asked or {}):
+        raise InputError(
+            "A comparison has algorithms=[...], a list, and no algorithm: leave it out "
+            "for all of them, or walk with one by traverse()."
+        )
     if names is None:
         every = DETERMINISTIC if model is None else tuple(ALGORITHMS)
         return tuple(name for name in every if not refused(name, **(asked or {})))

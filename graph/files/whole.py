@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import time
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import portalocker
 
 from knowtrail.graph.errors import InputError, KnowtrailError, StorageError
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     Opener: TypeAlias = Callable[[str, int], int]
 
 _FAILURE = "{path} cannot be written: {reason}."
+_ALONE = portalocker.LOCK_EX | portalocker.LOCK_NB
+_LEFT_SECONDS = 3600
 
 
 @contextmanager
@@ -55,9 +61,12 @@ def whole_bytes(
             with place.open("wb") as file:
                 yield file
             return
+        _clean(place.parent)
         draft = place.with_name(f".{secrets.token_hex(6)}.part")
         try:
             with open(draft, "xb", opener=opener) as file:
+                with suppress(portalocker.LockException):  # a disk without locks
+                    portalocker.lock(file, _ALONE)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -71,6 +80,18 @@ def whole_bytes(
         raise StorageError(
             failure.format(path=path, reason=error.strerror or error)
         ) from error
+
+
+@lru_cache(maxsize=64)  # once a process: folders may be large
+def _clean(folder: Path) -> None:
+    """Remove drafts of an hour or more, whose writers were killed."""
+    for draft in folder.glob(f".{'[0-9a-f]' * 12}.part"):
+        with suppress(OSError, portalocker.LockException):
+            if time.time() - draft.stat().st_mtime < _LEFT_SECONDS:
+                continue
+            with draft.open("r+b") as file:
+                portalocker.lock(file, _ALONE)  # refused while its writer lives
+            draft.unlink()
 
 
 def file_digest(path: Path, *, size: int = 16) -> str:

@@ -307,7 +307,8 @@ def _with_written(
     near: dict[str, Sequence[str]] = {}
     for name, label in wanted:  # one by one: a common name would crowd out others
         # Function words cost more than they tell; indexes may keep accents.
-        words = " ".join(content_words(f"{label} {name}"))
+        whole = [w for w in label.split() if "'" in w or "\u2019" in w]
+        words = " ".join([*content_words(f"{label} {name}"), *whole])
         hits = cast("Candidates", (yield AnchorRequest(vector=query, words=words)))
         near[name] = hits.by_words
     if not any(near.values()):

@@ -12,6 +12,7 @@ and in one record, since the driver spends more on a record than on a vector.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -48,6 +49,7 @@ _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
 _START = "MATCH (c:Chunk {corpus: $corpus}) /* start */"
 _WORDS = "[] /* words */"
+_WHOLE = re.compile(r"\w+(?:'\w+)+")
 _FETCH = {"anchors_search": (4,), "anchors_index": (16, 32)}
 """Statement -> how many times the hits it asks the index for, one try after the other.
 
@@ -138,8 +140,7 @@ class _Statements:
             "hits": hits,
             "documents": asked.documents,
         }
-        if found := words_of(asked.words):
-            query = " ".join(list(dict.fromkeys(found))[:_MOST_WORDS])
+        if query := _index_query(asked.words):
             values |= {"words": query, "wordFetch": _WORD_FETCH}
         if self.filter is not None and not self.broad:
             start, predicate, params = self.filter.start()
@@ -179,6 +180,14 @@ class _Statements:
             return text
         inner, _ = self._text("retrieval/anchors_words", "c")
         return text.replace(_WORDS, f"COLLECT {{ {inner} }}")
+
+
+def _index_query(words: str) -> str:
+    """Return words as the index has them: whole too around an apostrophe, with an s."""
+    folded = words.casefold().replace("\u2019", "'")
+    whole = (form for word in _WHOLE.findall(folded) for form in (word, f"{word}'s"))
+    forms = [form.replace("'", mark) for form in whole for mark in "'\u2019"]
+    return " ".join(list(dict.fromkeys([*forms, *words_of(words)]))[:_MOST_WORDS])
 
 
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:

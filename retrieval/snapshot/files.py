@@ -187,6 +187,15 @@ def rebuild_hint(corpus: str = "NAME") -> str:
     return f"make it anew with knowtrail corpus snapshot {shlex.quote(corpus)} --full."
 
 
+def _need_modules(error: Exception) -> None:
+    """Say of an error that this Python's SQLite is a smaller one, if it is that."""
+    if str(error).startswith("no such module"):
+        raise SnapshotError(
+            f"Snapshots need more of SQLite than this Python has ({error}): use a "
+            "Python whose SQLite has FTS5, or walk without (--reader cypher)."
+        ) from error
+
+
 class _Packed:
     """An aggregate of SQL: row numbers, by their places, as `unpacked` reads them."""
 
@@ -224,19 +233,18 @@ class SnapshotWriter:
         """Open the files of an empty folder."""
         self._folder = folder
         self._mark = mark
-        self._stack = ExitStack()
         self._files: dict[str, BinaryIO] = {}
         self._counts = dict.fromkeys(("documents", "chunks", "sentences", "edges"), 0)
-        with self._storing():
+        with self._storing(), ExitStack() as stack:
             for name in (CHUNKS, SENTENCES, SCALES, TEXTS):
                 file = open(folder / name, "wb", opener=private)  # noqa: SIM115 - exit
-                self._files[name] = self._stack.enter_context(file)
+                self._files[name] = stack.enter_context(file)
                 if name != TEXTS:
                     self._header(name, 0)
             for name in (ROWS, _DRAFT):
                 os.close(private(str(folder / name), os.O_CREAT | os.O_WRONLY))
             self._sql = sqlite3.connect(folder / ROWS, isolation_level=None)
-            self._stack.callback(self._sql.close)
+            stack.callback(self._sql.close)
             self._sql.execute("ATTACH ? AS draft", (str(folder / _DRAFT),))
             for schema in ("main", "draft"):
                 self._sql.execute(f"PRAGMA {schema}.journal_mode = OFF")
@@ -246,6 +254,7 @@ class SnapshotWriter:
             for name, made in aggregates.items():
                 self._sql.create_aggregate(name, 2, made)
             self._sql.executescript(f"BEGIN; {_SCHEMA} {_DRAFT_SCHEMA}")
+            self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
         """Return the writer."""
@@ -267,6 +276,7 @@ class SnapshotWriter:
                     "id: see knowtrail corpus verify."
                 ) from error
             except sqlite3.OperationalError as error:
+                _need_modules(error)
                 kind = error.sqlite_errorcode & 0xFF  # the rest says more closely what
                 if kind not in _REFUSALS:
                     raise
@@ -556,6 +566,7 @@ class Snapshot:
         except (sqlite3.Error, LookupError, TypeError, ValueError, TokenError) as error:
             if isinstance(error, SnapshotError):
                 raise
+            _need_modules(error)
             raise self._damaged(str(error)) from error
 
     def verify(self) -> None:

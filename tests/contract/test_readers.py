@@ -683,6 +683,27 @@ async def test_axes_are_fitted_once_by_many_at_once(
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("asked", ["o brien O'Brien", "o brien O\u2019Brien"])
+def test_names_with_an_apostrophe_are_found_by_words(
+    empty: Connection, asked: str
+) -> None:
+    """However it is written, and in the possessive, which the index keeps whole."""
+    graph = random_graph(5)
+    store(empty, graph)
+    texts = ("O'Brien sang.", "O\u2019Brien sang.", "O'Brien's song.", "A brig sank.")
+    rows = [{"id": c.id, "text": t} for c, t in zip(graph.chunks, texts, strict=False)]
+    empty.driver.execute_query(
+        "UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) SET c.text = row.text",
+        rows=rows,
+        database_="neo4j",
+    )
+
+    found = CypherReader(empty, corpus="small").anchors(random_query(1), 5, words=asked)
+
+    assert set(found.by_words) == {row["id"] for row in rows[:3]}
+
+
+@pytest.mark.integration
 def test_what_few_chunks_pass_is_one_round_trip(
     mixed: tuple[Connection, MemoryGraph, MemoryGraph],
     monkeypatch: pytest.MonkeyPatch,

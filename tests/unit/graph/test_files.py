@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
+import portalocker
 import pytest
 
 from knowtrail.eval.specificity.judging import bundled_questions, load_questions
@@ -98,6 +101,42 @@ def test_a_file_is_on_the_disk_before_it_takes_its_place(
     write_file(tmp_path / "notes.txt", "x" * 100_000)
 
     assert done == [("synced", 100_000), ("replaced", 100_000)]
+
+
+def test_drafts_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    """The next write clears them away, but nothing new, of others or being written."""
+    drafts = {n: tmp_path / f".{n * 12}.part" for n in "abc"}
+    others = tmp_path / ".notes.part"
+    killed = (
+        "import os, sys; from knowtrail.graph.files import whole_file\n"
+        "with whole_file(sys.argv[1]) as file: os._exit(9)"
+    )
+    run = subprocess.run([sys.executable, "-c", killed, tmp_path / "x"], check=False)
+    assert run.returncode == 9
+    (left,) = tmp_path.iterdir()
+    left.rename(drafts["a"])
+    for path in (drafts["b"], drafts["c"], others):
+        path.write_bytes(b"")
+    for path in (drafts["a"], drafts["c"], others):
+        os.utime(path, (0, 0))
+
+    with drafts["c"].open("r+b") as file:
+        portalocker.lock(file, portalocker.LOCK_EX)
+        write_file(tmp_path / "notes.txt", "new")
+
+    left_names = {path.name for path in tmp_path.iterdir()}
+    assert left_names == {drafts["b"].name, drafts["c"].name, others.name, "notes.txt"}
+
+
+def test_a_draft_is_locked_while_it_is_written(tmp_path: Path) -> None:
+    """So nobody takes one for that of a killed writer, however long it takes."""
+    with whole_file(tmp_path / "notes.txt"):
+        (draft,) = tmp_path.iterdir()
+        with (
+            draft.open("r+b") as file,
+            pytest.raises(portalocker.LockException),
+        ):
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
 
 
 def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -460,6 +460,17 @@ def test_a_common_name_does_not_crowd_out_how_many_have_it() -> None:
     assert counts == {}
 
 
+def test_a_name_with_an_apostrophe_is_asked_for_as_it_is_written() -> None:
+    """An index may keep the word whole; the other words are asked for without."""
+    found = TermsFound(chunks=5_000, counts={}, named={}, texts={}, titles={})
+    question = "Where was Conan O'Brien born?"
+
+    request: Any = next(auto._with_written(found, np.ones(2), question))
+
+    assert request.words.split()[-1] == "O'Brien"
+    assert request.words.split().count("Conan") == 0
+
+
 def test_a_name_of_the_question_that_is_no_term_is_looked_for_in_texts() -> None:
     """The chunks that have it are far from the question, and share no term with it."""
     names = {**dict.fromkeys(TEXTS, ()), "a": ("nightfall",)}

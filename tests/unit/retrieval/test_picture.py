@@ -128,4 +128,4 @@ def test_a_walk_without_steps_has_a_page(walk: Walk) -> None:
     data = data_of(walk_html(replace(walk, steps=(), stop_reason="no_anchor")))
 
     assert data["steps"] == []
-    assert "no chunk passed" in data["about"]
+    assert "the corpus has no chunk yet" in data["about"]

@@ -31,6 +31,7 @@ from knowtrail.retrieval.protocols import (
 from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
+from knowtrail.retrieval.snapshot import files
 from knowtrail.retrieval.snapshot.build import build_snapshot, delete_snapshot
 from knowtrail.retrieval.snapshot.files import Snapshot
 from knowtrail.retrieval.snapshot.folder import (
@@ -289,6 +290,27 @@ def test_damage_to_what_says_where_things_are_is_seen_at_once(
 
     with pytest.raises(SnapshotError, match=r"damaged.*--full"):
         need_snapshot(tmp_path, "small", 1)
+
+
+def test_an_sqlite_that_lacks_a_module_is_said_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one without FTS5: making and asking a snapshot end in one line."""
+    said = r"more of SQLite .*no such module: fts0.*--reader cypher"
+    build_snapshot(tmp_path, GraphSource(GRAPH))
+    folder = current_generation(snapshot_folder(tmp_path, "small"))
+    assert folder is not None
+    with closing(sqlite3.connect(folder / "rows.sqlite")) as rows, rows:
+        rows.execute("PRAGMA writable_schema = ON")
+        rows.execute("UPDATE sqlite_schema SET sql = replace(sql, 'fts5', 'fts0')")
+    reader = need_snapshot(tmp_path, "small", 1)
+
+    with pytest.raises(SnapshotError, match=said):
+        reader.anchors(GRAPH.vectors[0], 3, words="owl")
+
+    monkeypatch.setattr(files, "_SCHEMA", files._SCHEMA.replace("fts5", "fts0"))
+    with pytest.raises(SnapshotError, match=said):
+        build_snapshot(tmp_path, GraphSource(GRAPH, version=2), full=True)
 
 
 @pytest.mark.parametrize("name", ["chunk_vectors.npy", "rows.sqlite"])

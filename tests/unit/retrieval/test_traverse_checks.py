@@ -17,6 +17,7 @@ from knowtrail.retrieval.cli.traverse import _as_dict, compare, traverse
 from knowtrail.retrieval.display import show_comparison, show_walk
 from knowtrail.retrieval.recording import question_id
 from knowtrail.retrieval.traverse import TraverseResult, compared_algorithms, overlaps
+from knowtrail.retrieval.traverse import compare as compare_walks
 from knowtrail.retrieval.walk import RankedChunk
 from tests.walks import NIGHT, SEA, recording, walk_over
 
@@ -51,6 +52,12 @@ def test_algorithms_are_compared_once_each(names: tuple[str, ...]) -> None:
     """None and the same twice make no comparison."""
     with pytest.raises(InputError, match="name each once"):
         compared_algorithms(names)
+
+
+def test_a_comparison_of_one_algorithm_is_refused() -> None:
+    """What `traverse` takes is named, with what a comparison takes instead."""
+    with pytest.raises(InputError, match=r"algorithms=\[\.\.\.\], a list"):
+        compare_walks(None, "Why?", algorithm="auto")  # type: ignore[arg-type]
 
 
 def test_overlap_counts_sentences_in_pairs() -> None:
@@ -111,7 +118,11 @@ def test_steps_of_auto_say_that_scores_do_not_rank_them(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "what"), [({"title": "Moon"}, " the filter"), (None, "")]
+    ("given", "what"),
+    [
+        ({"title": "Moon"}, "no chunk passed the filter"),
+        (None, "the corpus has no chunk yet, see knowtrail corpus list"),
+    ],
 )
 def test_a_walk_without_a_step_is_shown(given: object, what: str) -> None:
     """Nothing found is one line, which names the filter where there is one."""
@@ -120,7 +131,7 @@ def test_a_walk_without_a_step_is_shown(given: object, what: str) -> None:
     show_walk(walk_over(stop_reason="no_anchor", filter=given), file)
 
     assert "0 sentences" in file.getvalue()
-    told = f"it ended because no chunk passed{what}."
+    told = f"it ended because {what}."
     assert told in " ".join(file.getvalue().split())
 
 
