@@ -22,16 +22,18 @@ from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
+from knowtrail.graph.doctor import examine
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest import neighbour_index, pipeline
-from knowtrail.ingest.corpus import open_corpus
+from knowtrail.ingest.corpus import delete_corpus, open_corpus
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.neighbour_index import SAMPLE, search_neighbours
 from knowtrail.ingest.prepare import document_id, prepare
 from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.similarity import Comparison, vector_number
 from knowtrail.ingest.store import losses, removal_of
+from knowtrail.ingest.verify import verify_corpus
 
 if TYPE_CHECKING:
     import argparse
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
     from measure import Server
+
+_Stages = dict[str, tuple[float, float]]
+"""CPU seconds of this process and of the server, by stage."""
 
 CHUNKS = 30
 _NAMES = 20_000
@@ -50,6 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--sizes", type=int, nargs="+", help="(10000 100000)")
     parser.add_argument("--link", action="store_true", help="link corpora on a server")
+    parser.add_argument("--changes", type=int, default=3, help="of 1 % (3)")
     parser.add_argument(
         "--real", action="store_true", help="the sample's texts, by the index always"
     )
@@ -59,7 +65,7 @@ def run(given: argparse.Namespace) -> None:
     """Measure each size and print the tables."""
     sizes = sorted(given.sizes or ([2000] if given.small else [10_000, 100_000]))
     if given.link:
-        _linked(sizes)
+        _linked(sizes, given.changes)
         return
     table = Table(
         title=f"growth: {OPTIONS.inter_top_x} neighbours of each chunk",
@@ -77,23 +83,36 @@ def run(given: argparse.Namespace) -> None:
     table.print()
 
 
-def _linked(sizes: Sequence[int]) -> None:
+def _linked(sizes: Sequence[int], changes: int) -> None:
     """Link a corpus of each size, change it, and print what that took."""
     table = Table(
         title="growth: linking, CPU seconds here and on the server, by stage",
-        columns=(
-            "chunks", "linking", "stages", "CPU us a chunk", "recall",
-            "change of 1 %", "its stages", "share", "peak MiB here",
-        ),
-    )  # fmt: skip
+        columns=("chunks", "what", "CPU s", "share", "stages", "peak MiB here"),
+    )
     for size in sizes:
         with served() as server:
-            table.add(f"{size:,}", *_first_and_change(server, size))
+            first = 0.0
+            for what, stages, more in _costs(server, size, changes):
+                whole = sum(map(sum, stages.values()))
+                first = first or whole
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                told = (f"{n} {a:.1f} + {b:.1f}" for n, (a, b) in stages.items())
+                table.add(
+                    f"{size:,}",
+                    what,
+                    f"{whole:.1f}",
+                    f"{whole / first:.1%}",
+                    "; ".join([*told, *more]),
+                    f"{peak:.0f}",
+                )
+                print(table.rows[-1], flush=True)
     table.print()
 
 
-def _first_and_change(server: Server, size: int) -> tuple[str, ...]:
-    """Return the cells of one size."""
+def _costs(
+    server: Server, size: int, changes: int
+) -> Iterator[tuple[str, _Stages, list[str]]]:
+    """Yield what each step costs, and what else there is to say of it."""
     connection, count = server.connection, size // CHUNKS
     options = replace(OPTIONS, themes="none")
     embedder = _Drifting()
@@ -114,37 +133,54 @@ def _first_and_change(server: Server, size: int) -> tuple[str, ...]:
     )
     connection.write("ingest/corpus_complete", name=CORPUS)
     (row,) = connection.read("corpus/show", name=CORPUS)
-    again = _changed(server, embedder, count)
-    (after,) = connection.read("corpus/show", name=CORPUS)
-    recall = row["settings"].get("similarRecall", 1.0)
-    whole, part = sum(stages.values()), sum(again.values())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    edges = " ".join(f"{row[n]:,} {n}," for n in ("similarInter", "mentions", "names"))
-    return (
-        f"{whole:.0f}",
-        f"{_told(stages)} ({edges} {row['terms']:,} terms)",
-        f"{whole / row['chunks'] * 1e6:.0f}",
-        f"{recall:.2%} {after['settings'].get('similarMethod', 'exact')}",
-        f"{part:.1f}",
-        _told(again),
-        f"{part / whole:.1%}",
-        f"{peak:.0f}",
-    )
+    counts = ("terms", "similarInter", "mentions", "names")
+    method = row["settings"].get("similarMethod", "exact")
+    recall = f"{method}, recall {row['settings'].get('similarRecall', 1.0):.2%}"
+    edges = ", ".join(f"{row[n]:,} {n}" for n in counts)
+    yield "linking", stages, [edges, recall]
+    for number in range(changes):
+        yield f"change {number + 1}", _changed(server, embedder, count, number), []
+    for what, work in (
+        ("doctor", _recalls),
+        ("show", lambda server: server.connection.read("corpus/show", name=CORPUS)),
+        ("verify", _wrong),
+        ("delete", lambda server: [delete_corpus(server.connection, CORPUS)]),
+    ):
+        took: list[Any] = []
+        stages = _timed(server, lambda _, w=work, t=took: t.extend(w(server)))
+        yield what, stages, [one for one in took if isinstance(one, str)]
 
 
-def _changed(server: Server, embedder: _Drifting, count: int) -> dict[str, float]:
+def _recalls(server: Server) -> list[str]:
+    return [
+        f"{found.check}: {found.detail}"
+        for found in examine(server.settings)
+        if found.check in {"vector index", "similar chunks"}
+    ]
+
+
+def _wrong(server: Server) -> list[str]:
+    return [
+        f"{f.count} of {f.check}"
+        for f in verify_corpus(server.connection, CORPUS)
+        if f.count
+    ]
+
+
+def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _Stages:
     """Change one document in a hundred; return the seconds of each stage."""
     connection = server.connection
     few = max(1, count // 1000)
     edited = range(few, max(3, count // 100) - few)
-    gone = [document_id(CORPUS, str(n)) for n in range(few)]
+    first = number * few
+    gone = [document_id(CORPUS, str(first + n)) for n in range(few)]
     # Not as a run that was interrupted: that would have all texts read again.
     connection.write_all([*losses(gone), *removal_of(connection, gone)])
     pages = [
-        *((n * 31 % count, 1) for n in edited),
-        *((count + n, 0) for n in range(few)),
+        *(((n + number * count // 7) * 31 % count, number + 1) for n in edited),
+        *((count + first + n, 0) for n in range(few)),
     ]
-    again: dict[str, float] = {}
+    again: _Stages = {}
 
     def linked(*args: Any, **more: Any) -> Any:
         found = _timed(
@@ -198,28 +234,26 @@ def _write(server: Server, embedder: _Drifting, numbers: range) -> None:
         ])
 
 
-def _timed(
-    server: Server, link: Callable[[Callable[..., None]], object]
-) -> dict[str, float]:
+def _timed(server: Server, link: Callable[[Callable[..., None]], object]) -> _Stages:
     """Link, and return the CPU seconds here and on the server by stage."""
-    taken: defaultdict[str, float] = defaultdict(float)
-    state = ["begin", 0.0]
+    taken: defaultdict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    server.quiet()
+
+    def now() -> tuple[float, float]:
+        return time.process_time(), server.cpu() or 0.0
+
+    stage, before = "begin", now()
 
     def progress(name: str, _done: int = 0, _size: int | None = None) -> None:
-        now = time.process_time() + (server.cpu() or 0.0)
-        taken[state[0]] += now - state[1]
-        state[:] = [name, now]
+        nonlocal stage, before
+        after, total = now(), taken[stage]
+        here, there = (t + b - a for t, a, b in zip(total, before, after, strict=True))
+        taken[stage] = here, there
+        stage, before = name, after
 
-    server.quiet()
-    state[1] = time.process_time() + (server.cpu() or 0.0)
     link(progress)
     progress("end")
     return dict(taken)
-
-
-def _told(stages: dict[str, float]) -> str:
-    """Return the stages with their seconds."""
-    return ", ".join(f"{name} {taken:.1f}" for name, taken in stages.items())
 
 
 class _Pages:

@@ -155,7 +155,7 @@ class NeighbourIndex:
             kth = np.sort(np.where(allowed, scores, -2.0), axis=1)[:, -top]
             floor = np.maximum(kth, self._threshold) - SLACK
             enough = (least < floor) | (last & (kth > -2.0))
-            near, far = np.nonzero(allowed & enough[:, None])
+            near, far = np.nonzero((scores >= floor[:, None]) & enough[:, None])
             self._exact.add(best, rows[near], columns[near, far])
             rows = rows[~enough]
             if last:

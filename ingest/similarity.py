@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SCORE_DECIMALS = 6
 ROWS = 512
 COLUMNS = 4096
-_PAIRS = 16384
+_PAIRS = 1024
+"""Scored at a time, few enough that their memory is used again."""
 SLACK = 2e-5
 """More than float32 products of unit vectors can be off."""
 _NEVER = np.float32(-4.0)

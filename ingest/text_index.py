@@ -322,11 +322,12 @@ class TextIndex:
                     found[linked[number]].append(phrase)
         return found
 
-    def choose(self, titled: Mapping[str, str]) -> set[str]:
-        """Choose the names that may be terms; return those that others were not.
+    def choose(self, titled: Mapping[str, str]) -> tuple[set[str], set[str]]:
+        """Choose the names that may be terms; those that are titles have labels.
 
-        Those that are titles come with their labels. Where a name appears or is gone,
-        the documents with its words are to be named again.
+        Documents in which one was found that is gone are to be named again, and those
+        with the words of one that appears, where it stands in their texts. Returned
+        are the documents that are to be named in any case, and the names that appear.
         """
         self._tally.flush()
         execute, many = self._database.execute, self._database.executemany
@@ -346,12 +347,15 @@ class TextIndex:
         )
         many(_CHOSEN, chosen.items())
         many(_TITLED, [(name, titled.get(name)) for name in retitled])
-        turned = before.keys() ^ dict(execute(_TOUCHED_LABELS)).keys()
+        after = dict(execute(_TOUCHED_LABELS))
         execute("DELETE FROM touched")
-        for name in turned:
+        self._undo_found("named", before.keys() - after.keys())
+        unnamed = {identity for identity, _ in self.undone("named")}
+        appeared = after.keys() - before.keys()
+        for name in appeared:
             self._undo("named", name.split(" "))
         self.commit()
-        return turned
+        return unnamed, appeared
 
     def names(self) -> list[str]:
         """Return the names that may be terms."""
@@ -359,10 +363,28 @@ class TextIndex:
 
     def _undo(self, edges: Edges, words: Collection[str]) -> None:
         """Mark the documents that have all of some words."""
+        self._mark(edges, self._having(words))
+
+    def _mark(self, edges: Edges, numbers: Iterable[int]) -> None:
         kept = [int(kind != edges) for kind in _KINDS]
         self._database.executemany(
-            f"{_UNDO} WHERE number = ?",
-            [(*kept, number) for number in self._having(words)],
+            f"{_UNDO} WHERE number = ?", [(*kept, number) for number in numbers]
+        )
+
+    def _undo_found(self, edges: Edges, names: Collection[str]) -> None:
+        """Mark the documents in which some names were found."""
+        numbers = {n for name in names for n in self._having(name.split(" "))}
+        wanted = frozenset(names)
+        self._mark(
+            edges,
+            [
+                number
+                for number in sorted(numbers)
+                for (packed,) in self._database.execute(
+                    "SELECT found FROM documents WHERE number = ?", [number]
+                )
+                if any(not wanted.isdisjoint(there) for _, there in _unpacked(packed))
+            ],
         )
 
     def _having(self, words: Collection[str]) -> list[int]:
@@ -439,11 +461,14 @@ class TextIndex:
         )
         self.commit()
 
-    def settle(self) -> tuple[dict[str, tuple[str, int]], list[str], int]:
+    def settle(
+        self,
+    ) -> tuple[dict[str, tuple[str, int]], list[str], set[str], int]:
         """Settle which terms there are, the counts of all documents being known.
 
         Returned are terms that the graph has not as they are, names that it has and
-        that are no terms, and how many chunks there are.
+        that are no terms, names that are linked and were not or the reverse, and how
+        many chunks there are. The documents in which one turned are to be written.
         """
         (total,) = self._database.execute(
             "SELECT coalesce(sum(chunks), 0) FROM documents"
@@ -452,28 +477,14 @@ class TextIndex:
         rows = self._database.execute(_SETTLED, limits).fetchall()
         turned = [(row[4], row[0]) for row in rows if row[4] != row[5]]
         self._database.executemany("UPDATE terms SET linked = ? WHERE name = ?", turned)
+        names = {name for _, name in turned}
         if not self.fresh:
-            self._unwrite({name for _, name in turned})
+            self._undo_found("written", names)
         self.commit()
         differing = [row[:4] for row in rows if row[-1]]
         changed = {name: (label, n) for name, label, n, term in differing if term}
         gone = [name for name, _, _, term in differing if not term]
-        return changed, gone, total
-
-    def _unwrite(self, names: set[str]) -> None:
-        """Mark the documents in which some names were found."""
-        numbers = {n for name in names for n in self._having(name.split(" "))}
-        turned = [
-            (number,)
-            for number in numbers
-            for (packed,) in self._database.execute(
-                "SELECT found FROM documents WHERE number = ?", [number]
-            )
-            if any(not names.isdisjoint(there) for _, there in _unpacked(packed))
-        ]
-        self._database.executemany(
-            "UPDATE documents SET written = 0 WHERE number = ?", turned
-        )
+        return changed, gone, names, total
 
     def linked(self, names: Collection[str]) -> set[str]:
         """Return those of some names that are linked from their chunks."""

@@ -31,7 +31,14 @@ from knowtrail.ingest.terms import (
 from knowtrail.ingest.text_index import SECONDS, open_text_index, words_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -139,11 +146,11 @@ class _Titles:
 class _Names(NamedTuple):
     """How names are found: in documents whose own are not known, and in others.
 
-    Those have other names than before only where one stands that turned.
+    Those have other names than before only where one stands that appeared.
     """
 
     unnamed: set[str]
-    turned: TermFinder
+    appeared: TermFinder
     all: TermFinder
 
 
@@ -179,11 +186,11 @@ class _TextLinker:
         new = [i for i, content in titles.hashes.items() if content != known.get(i)]
         self._read(new, known.keys(), terms)
         index.retitle(titles.targets(), self._containing)
-        unnamed = {identity for identity, _ in index.undone("named")}
-        turned: set[str] = set()
+        unnamed, appeared = set[str](), set[str]()
         if terms:
             named = [title for title, _, _ in titles.titles.values()]
-            turned = index.choose(title_names(chain(named, *titles.aliases.values())))
+            named_by = title_names(chain(named, *titles.aliases.values()))
+            unnamed, appeared = index.choose(named_by)
         undone = index.undone("linked", "named")
         if not undone:
             return total
@@ -192,7 +199,7 @@ class _TextLinker:
             for key in sorted(titles.names)
             if (target := titles.index.resolve(key))
         )
-        names = _Names(unnamed, TermFinder(turned), TermFinder(index.names()))
+        names = _Names(unnamed, TermFinder(appeared), TermFinder(index.names()))
         linked = {i: kinds for i, kinds in undone if "linked" in kinds}
         named_only = [identity for identity, _ in undone if identity not in linked]
         for done, part in enumerate(batched(list(linked.items()), _DOCUMENTS)):
@@ -207,7 +214,7 @@ class _TextLinker:
         return total
 
     def _find(self, row: Any, names: _Names) -> None:
-        if row["id"] in names.unnamed or names.turned.find(row["text"]):
+        if row["id"] in names.unnamed or names.appeared.find(row["text"]):
             self._index.find(_found(row, names.all))
         else:
             self._index.done("named", [row["id"]])
@@ -291,7 +298,8 @@ class _TextLinker:
             stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
             index.knows_terms = True
-        changed, gone, chunks = index.settle()
+        before = {identity for identity, _ in index.undone("written")}
+        changed, gone, turned, chunks = index.settle()
         total = Counters()
         for part in batched(list(changed.items())):
             rows = [
@@ -304,25 +312,29 @@ class _TextLinker:
         undone = [identity for identity, _ in index.undone("written")]
         for done, ids in enumerate(batched(undone, _DOCUMENTS)):
             self._progress("terms", done * _DOCUMENTS, len(undone))
-            total += self._name(list(index.found(ids)))
+            total += self._name(list(index.found(ids)), before, turned)
             index.done("written", ids)
             index.commit(every=SECONDS)
         if undone:
             self._progress("terms", len(undone), len(undone))
         for names in batched(gone):
-            ids = [term_id(self._corpus, name) for name in names]
-            total += connection.write("ingest/terms_remove", ids=ids)
+            total += connection.write("ingest/terms_remove", ids=self._ids(names))
         index.drop_terms(gone)
         return total + connection.write(
             "ingest/corpus_chunks", name=self._corpus, chunks=chunks
         )
 
-    def _name(self, documents: Sequence[Found]) -> Counters:
+    def _name(
+        self, documents: Sequence[Found], whole: set[str], turned: set[str]
+    ) -> Counters:
         """Write the NAMES of some documents' chunks where they differ.
 
-        What two processes that did not know of each other wrote twice is mended.
+        What two processes that did not know of each other wrote twice is mended in
+        those that are read `whole`; the others lack nothing but what turned.
         """
-        chunks = [chunk for _, found in documents for chunk, _ in found]
+        chunks = [
+            c for document, found in documents if document in whole for c, _ in found
+        ]
         linked = self._index.linked({
             name for _, found in documents for _, names in found for name in names
         })
@@ -334,10 +346,11 @@ class _TextLinker:
         for document, found in documents:
             before = len(removed), len(added)
             for chunk, names in found:
-                keys = {
-                    term_id(self._corpus, name) for name in linked.intersection(names)
-                }
                 old = stored.get(chunk, Counter())
+                if document not in whole:
+                    names = turned.intersection(names)
+                    old = Counter(self._ids(names - linked))
+                keys = set(self._ids(linked.intersection(names)))
                 once = {key for key, times in old.items() if times == 1}
                 missing = keys - once
                 # What is added goes first, too: a write may be repeated whose answer
@@ -351,6 +364,9 @@ class _TextLinker:
         if not touched:
             return Counters()
         return self._write_names(removed, added, touched)
+
+    def _ids(self, names: Iterable[str]) -> list[str]:
+        return [term_id(self._corpus, name) for name in names]
 
     def _write_names(
         self,

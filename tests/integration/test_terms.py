@@ -204,7 +204,7 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
     delete_corpus(connection, "made")
     write = text_linking._TextLinker._name
 
-    def broken(self, documents):
+    def broken(self, *_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(text_linking._TextLinker, "_name", broken)
