@@ -241,7 +241,7 @@ _NAMES = st.sampled_from([
 
 
 @settings(
-    max_examples=amount(40, 400),
+    max_examples=amount(15, 400),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
