@@ -31,9 +31,9 @@ def need_small_model(url: str) -> None:
     try:
         tags = httpx.get(f"{url}/api/tags", timeout=5, trust_env=False).json()
         if SMALL_MODEL not in {model["name"] for model in tags["models"]}:
-            reason = f"the Ollama server at {url} has no {SMALL_MODEL}"
+            reason = f"{url} has no {SMALL_MODEL}: ollama pull {SMALL_MODEL}"
     except httpx.HTTPError as error:
-        reason = f"no Ollama server answers at {url}: {error}"
+        reason = f"no Ollama at {url}: install it, ollama serve: {error}"
     if reason and os.environ.get("CI"):
         pytest.fail(reason)
     if reason:

@@ -604,7 +604,7 @@ def filtered(empty: Connection) -> tuple[Connection, MemoryGraph]:
 
 @pytest.mark.integration
 @settings(
-    max_examples=amount(20, 200),
+    max_examples=amount(8, 200),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(FILTERS)
@@ -625,7 +625,7 @@ def test_a_filter_is_the_same_in_cypher_and_in_python(
 
 @pytest.mark.integration
 @settings(
-    max_examples=amount(15, 100),
+    max_examples=amount(6, 100),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(

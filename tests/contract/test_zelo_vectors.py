@@ -143,7 +143,7 @@ def test_there_are_vectors() -> None:
     if not _folder().is_dir():
         if os.environ.get("CI") or os.environ.get("KNOWTRAIL_VECTORS"):
             pytest.fail(f"There are no vectors at {_folder()}")
-        pytest.skip(f"There are no vectors at {_folder()}")
+        pytest.skip(f"put the vectors at {_folder()}")
     assert _cases("elo")
     assert _cases("ndcg")
     assert _cases("benchmarks")

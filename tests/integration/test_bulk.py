@@ -16,7 +16,7 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import apply_schema, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.graph.server import join_server
+from knowtrail.graph.server import join_server, server_status, stop_server
 from knowtrail.graph.server.loading import import_store, stopped_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
@@ -40,6 +40,15 @@ ROOT = Path(__file__).resolve().parents[2]
 def words(monkeypatch):
     """Take themes without a model."""
     monkeypatch.setattr(pipeline, "theme_source", lambda *_: FirstWords())
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Yield the folder of a server that stays, as its command starts it; stop it."""
+    home = tmp_path / "bulk"
+    plan_once(home)
+    yield home
+    stop_server(home)
 
 
 def by_bolt(connection, home):
@@ -92,23 +101,22 @@ def bulk(settings, **more):
 
 
 @pytest.mark.one_line
-def test_both_doors_make_the_same_graph(connection, servers, tmp_path, words):
+def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, words):
     """Digest, vectors, settings and checks are the same; a second run writes nothing.
 
-    The server in use, and a database with data, are refused in one line. The vector
+    A server that stays is there again; one in use, and data, are refused. The vector
     index keeps the settings that it was made with before. With `--all` the other line
     of Neo4j has the same graph by Bolt.
     """
     bolt = by_bolt(connection, tmp_path / "bolt")
-    home = tmp_path / "bulk"
     settings = Settings.from_env(env={}, home=home)
-    plan_once(home)
     with short_lived():
-        with join_server(home), open_connection(settings) as empty:
+        with join_server(home, stay=True), open_connection(settings) as empty:
             apply_schema(empty, dimensions=32, hnsw={"m": 24})
             with pytest.raises(ServerError, match="in use by another"):
                 bulk(settings)
         report = bulk(settings)
+        assert server_status(home).stays
         with open_connection(settings) as loaded:
             assert_same(found(loaded), bolt)
             assert hnsw_settings(loaded)["m"] == 24

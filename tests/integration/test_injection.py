@@ -274,7 +274,7 @@ def opened(page: Path, home: Path) -> list[str]:
     """Return what of the texts became part of a page that a browser has opened."""
     browser = shutil.which("chromium")
     if browser is None:
-        pytest.skip("there is no chromium: install it")
+        pytest.skip("no browser: apt install chromium")
     done = subprocess.run(
         [
             *(browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),

@@ -339,7 +339,7 @@ def _by(schema: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @settings(
-    max_examples=amount(25, 100),
+    max_examples=amount(15, 100),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

