@@ -237,9 +237,9 @@ def test_a_corpus_is_deleted_under_its_questioners(
     near(connection, 0)  # so that the server makes each plan once, not twenty times
     with ThreadPoolExecutor(20) as pool:
         asking = [pool.submit(question, number) for number in range(20)]
-        while len(answers) < 60 and not any(one.done() for one in asking):
-            time.sleep(0.05)
         try:
+            while len(answers) < 60 and not any(one.done() for one in asking):
+                time.sleep(0.05)
             delete_corpus(connection, "going")
         finally:
             ended.set()
