@@ -221,6 +221,7 @@ def _homes(rows: _Rows) -> Candidates:
 def _terms(rows: _Rows) -> TermsFound:
     """Return the one row of chunks, and of terms with the places of their chunks."""
     # Each name is sent once, which is faster than once for each chunk that has it.
+    # What is deleted meanwhile may come without its text or title.
     ((chunks, found, terms),) = rows
     names: dict[int, list[str]] = {place: [] for place, *_ in found}
     for name, _, places in terms:
@@ -230,8 +231,8 @@ def _terms(rows: _Rows) -> TermsFound:
         chunks=chunks or 0,
         counts={name: count for name, count, _ in terms},
         named={chunk_id: tuple(names[place]) for place, chunk_id, *_ in found},
-        texts={chunk_id: text for _, chunk_id, text, _ in found},
-        titles={chunk_id: title for _, chunk_id, _, title in found},
+        texts={chunk_id: text or "" for _, chunk_id, text, _ in found},
+        titles={chunk_id: title or "" for _, chunk_id, _, title in found},
     )
 
 
