@@ -14,11 +14,13 @@ from importlib.metadata import entry_points
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.db.driver import is_loopback
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import PortInUseError, ServerStartError
 from knowtrail.graph.server.folder import USERNAME, write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from knowtrail.graph.server.folder import ServerFolder
@@ -97,6 +99,17 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
     }
 
 
+def _check_loopback(own: Path, ours: Mapping[str, str]) -> None:
+    """Refuse addresses of the user's settings, where not ours, that others reach."""
+    for line in own.read_text("utf-8").splitlines():
+        key, value = (part.strip() for part in f"{line}=".split("=")[:2])
+        host = value.rpartition(":")[0].strip("[]")
+        own_address = key.endswith("listen_address") and key not in ours
+        if own_address and host and not is_loopback(host):
+            msg = f"{own}: {line.strip()[:80]!r} is no loopback address: write :PORT."
+            raise ServerStartError(msg)
+
+
 class Dbms:
     """A running Neo4j in this process."""
 
@@ -121,6 +134,7 @@ class Dbms:
         try:
             builder = builder_class(path_class.of(str(spec.root)))
             if own.is_file():
+                _check_loopback(own, settings)
                 builder = builder.loadPropertiesFromFile(path_class.of(str(own)))
             return cls(
                 builder

@@ -255,6 +255,16 @@ def test_settings_of_its_own_are_those_of_neo4j(running: ServerLease) -> None:
     assert ask(running.info, shown, names=names) == ["7s", address]
 
 
+def test_an_address_that_others_reach_is_refused(tmp_path: Path) -> None:
+    """The user's file opens ports on loopback alone."""
+    own = tmp_path / "server" / "conf" / "own.conf"
+    own.parent.mkdir(0o700, parents=True)
+    own.write_text("server.http.listen_address = 0.0.0.0:7474\n", "utf-8")
+
+    with pytest.raises(ServerStartError, match=r"no loopback address: write :PORT"):
+        _check_loopback(own, {})
+
+
 def test_nothing_is_sent_outside(running: ServerLease) -> None:
     """The server has no connection to another machine."""
     sockets = psutil.Process(running.info.pid).net_connections("inet")
