@@ -347,10 +347,11 @@ class _TextLinker:
             before = len(removed), len(added)
             for chunk, names in found:
                 old = stored.get(chunk, Counter())
+                there = set(names)
                 if document not in whole:
-                    names = turned.intersection(names)
-                    old = Counter(self._ids(names - linked))
-                keys = set(self._ids(linked.intersection(names)))
+                    there &= turned
+                    old = Counter(self._ids(there - linked))
+                keys = set(self._ids(there & linked))
                 once = {key for key, times in old.items() if times == 1}
                 missing = keys - once
                 # What is added goes first, too: a write may be repeated whose answer
