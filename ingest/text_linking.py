@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.ingest.text_index import Found, TextIndex
+    from knowtrail.ingest.text_index import Edges, Found, TextIndex
 
 _DOCUMENTS = 50
 """Documents whose texts and links are read at a time."""
@@ -202,9 +202,10 @@ class _TextLinker:
         names = _Names(unnamed, TermFinder(appeared), TermFinder(index.names()))
         linked = {i: kinds for i, kinds in undone if "linked" in kinds}
         named_only = [identity for identity, _ in undone if identity not in linked]
-        for done, part in enumerate(batched(list(linked.items()), _DOCUMENTS)):
+        for done, part in enumerate(batched(linked, _DOCUMENTS)):
             self._progress("links", done * _DOCUMENTS, len(undone))
-            total += self._edges_of(dict(part), finder, names, unclear)
+            some = {identity: linked[identity] for identity in part}
+            total += self._edges_of(some, finder, names, unclear)
         for done, part in enumerate(batched(named_only, _DOCUMENTS)):
             self._progress("links", len(linked) + done * _DOCUMENTS, len(undone))
             for row in self._connection.stream("ingest/term_sources", ids=part):
@@ -249,7 +250,7 @@ class _TextLinker:
 
     def _edges_of(
         self,
-        undone: Mapping[str, set[str]],
+        undone: Mapping[str, set[Edges]],
         finder: TitleFinder,
         names: _Names,
         unclear: Callable[[str], None],
@@ -347,10 +348,11 @@ class _TextLinker:
             before = len(removed), len(added)
             for chunk, names in found:
                 old = stored.get(chunk, Counter())
+                there = set(names)
                 if document not in whole:
-                    names = turned.intersection(names)
-                    old = Counter(self._ids(names - linked))
-                keys = set(self._ids(linked.intersection(names)))
+                    there &= turned
+                    old = Counter(self._ids(there - linked))
+                keys = set(self._ids(there & linked))
                 once = {key for key, times in old.items() if times == 1}
                 missing = keys - once
                 # What is added goes first, too: a write may be repeated whose answer

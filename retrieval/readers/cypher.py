@@ -41,6 +41,7 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Nearest, Request, Response, Vector
@@ -70,7 +71,7 @@ _MOST_WORDS = 200
 _Rows: TypeAlias = list[list[Any]]
 _Query: TypeAlias = tuple[str, dict[str, Any]]
 T = TypeVar("T")
-C = TypeVar("C")
+C = TypeVar("C", bound="Connection | AsyncConnection")
 _Queries: TypeAlias = Generator[_Query, _Rows, T]
 """Statements to run one after the other; those that are refused are thrown."""
 
