@@ -40,6 +40,7 @@ from knowtrail.graph.server import (
     server_status,
     stop_server,
 )
+from knowtrail.graph.server.dbms import _check_loopback
 from knowtrail.graph.server.install import archive_of, find_java
 from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
 from tests.java import short_lived
