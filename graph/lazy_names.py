@@ -22,7 +22,10 @@ def lazy_names(package: str) -> Callable[[str], Any]:
         import ast
 
         loader: Any = sys.modules[package].__loader__
-        parts = ast.walk(ast.parse(loader.get_source(package)))
+        source = loader.get_source(package)
+        if source is None:
+            raise ImportError(f"Package {package} is installed without its sources.")
+        parts = ast.walk(ast.parse(source))
         found = (part for part in parts if isinstance(part, ast.ImportFrom))
         return {one.name: part.module or "" for part in found for one in part.names}
 

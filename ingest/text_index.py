@@ -189,7 +189,8 @@ class TextIndex:
             self._database = sqlite3.connect(path)
             self._database.executescript(_TABLES)
         (self.fresh,) = self._database.execute(
-            "SELECT NOT EXISTS (SELECT 1 FROM documents WHERE linked OR named)"
+            "SELECT NOT EXISTS "
+            "(SELECT 1 FROM documents WHERE linked OR named OR written)"
         ).fetchone()
         self._describe(about=about, states=json.dumps([state, new_state]))
         self._tally = NameTally(self._database, noting=not self.fresh)

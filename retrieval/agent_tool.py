@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import Callbacks  # noqa: TC002 - LangChain reads it
@@ -63,6 +64,10 @@ def tool_of(
 
 
 def _shown(documents: list[Document]) -> tuple[str, list[Document]]:
-    """Return what a model reads of Documents, and these."""
-    parts = [f"{d.metadata['title']} [{d.id}]\n{d.page_content}" for d in documents]
-    return "\n\n".join(parts) or "Nothing was found.", documents
+    """Return what a model reads of Documents, a line each, and these."""
+    parts = [
+        {"title": d.metadata["title"], "id": d.id, "text": d.page_content}
+        for d in documents
+    ]
+    lines = (json.dumps(part, ensure_ascii=False) for part in parts)
+    return "\n".join(lines) or "Nothing was found.", documents

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.db.labels import LABELS
 from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.errors import (
@@ -40,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 _SHORT_WAIT = 5.0
 _UNTOLD_WAIT = 1.0
 _TRIES = 8
-_MADE_BESIDE = re.compile(r"EquivalentSchemaRuleAlreadyExists$|\.TransientError\.")
+_MADE_BESIDE = re.compile(r"EquivalentSchemaRuleAlreadyExists$")
 
 _BY_VALUE = [
     (since, name, command)
@@ -340,7 +341,12 @@ def create_reader(connection: Connection, name: str) -> str:
 
     def run(step: str) -> None:
         record = statement_record(f"schema/reader_{step}")
-        system.run_schema(record.text, **{key: params[key] for key in record.params})
+        given = {key: params[key] for key in record.params}
+        if step == "user":  # which cannot run twice
+            with translate_errors(), system.session() as session:
+                session.run(record.text, given).consume()
+        else:
+            system.run_schema(record.text, **given)
 
     for step in (*_ROLE, "user"):
         run(step)

@@ -12,8 +12,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import portalocker
-
 from knowtrail.graph.errors import InputError, KnowtrailError, StorageError
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     Opener: TypeAlias = Callable[[str, int], int]
 
 _FAILURE = "{path} cannot be written: {reason}."
-_ALONE = portalocker.LOCK_EX | portalocker.LOCK_NB
 _LEFT_SECONDS = 3600
 
 
@@ -54,6 +51,8 @@ def whole_bytes(
     path: str | Path, *, failure: str = _FAILURE, opener: Opener | None = None
 ) -> Iterator[IO[bytes]]:
     """Yield a file of bytes that takes its place as one of `whole_file` does."""
+    import portalocker
+
     place = Path(path)
     try:
         place = place.resolve()
@@ -66,7 +65,7 @@ def whole_bytes(
         try:
             with open(draft, "xb", opener=opener) as file:
                 with suppress(portalocker.LockException):  # a disk without locks
-                    portalocker.lock(file, _ALONE)
+                    portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -85,12 +84,15 @@ def whole_bytes(
 @lru_cache(maxsize=64)  # once a process: folders may be large
 def _clean(folder: Path) -> None:
     """Remove drafts of an hour or more, whose writers were killed."""
+    import portalocker
+
     for draft in folder.glob(f".{'[0-9a-f]' * 12}.part"):
         with suppress(OSError, portalocker.LockException):
             if time.time() - draft.stat().st_mtime < _LEFT_SECONDS:
                 continue
             with draft.open("r+b") as file:
-                portalocker.lock(file, _ALONE)  # refused while its writer lives
+                # Refused while its writer lives.
+                portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
             draft.unlink()
 
 

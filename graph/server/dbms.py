@@ -7,6 +7,7 @@ Only the server process imports this module's Java half; see
 from __future__ import annotations
 
 import logging
+import re
 import socket
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -99,15 +100,29 @@ def configuration(spec: DbmsSpec) -> dict[str, str]:
     }
 
 
-def _check_loopback(own: Path, ours: Mapping[str, str]) -> None:
+def _check_loopback(own: Mapping[str, str], ours: Mapping[str, str]) -> None:
     """Refuse addresses of the user's settings, where not ours, that others reach."""
-    for line in own.read_text("utf-8").splitlines():
-        key, value = (part.strip() for part in f"{line}=".split("=")[:2])
-        host = value.rpartition(":")[0].strip("[]")
+    for key, value in own.items():
+        # HOST:PORT, :PORT or HOST, of which one with several colons is in brackets.
+        found = re.fullmatch(r"\[(.*)\](?::\d+)?|([^:]*)(?::\d+)?", value.strip())
+        host = "other" if found is None else found[1] or found[2]
         own_address = key.endswith("listen_address") and key not in ours
         if own_address and host and not is_loopback(host):
-            msg = f"{own}: {line.strip()[:80]!r} is no loopback address: write :PORT."
-            raise ServerStartError(msg)
+            raise ServerStartError(
+                f"{OWN_CONFIGURATION}: {key}={value[:80]} is not on loopback alone: "
+                "write :PORT."
+            )
+
+
+def _properties(file: Path) -> dict[str, str]:
+    """Read a file of Java's properties, whose keys and addresses are in ASCII."""
+    from jpype import JClass
+
+    found = JClass("java.util.Properties")()
+    found.load(JClass("java.io.ByteArrayInputStream")(file.read_bytes()))
+    return {
+        str(key): str(found.getProperty(key)) for key in found.stringPropertyNames()
+    }
 
 
 class Dbms:
@@ -134,7 +149,7 @@ class Dbms:
         try:
             builder = builder_class(path_class.of(str(spec.root)))
             if own.is_file():
-                _check_loopback(own, settings)
+                _check_loopback(_properties(own), settings)
                 builder = builder.loadPropertiesFromFile(path_class.of(str(own)))
             return cls(
                 builder

@@ -120,6 +120,8 @@ class Tools:
                 "mcp/overview", name=name, sample=_SAMPLE, most=_TITLES
             )
             found += [Corpus(name=name, **row) for row in rows]
+            if len(fitting(found, max_tokens).parts) < len(found):
+                break
         return fitting(found, max_tokens, first=first)
 
     async def search(
@@ -251,14 +253,15 @@ class Tools:
         before: Annotated[int, Field(ge=0, le=50)] = 2,
         after: Annotated[int, Field(ge=0, le=50)] = 2,
         sentence: Annotated[
-            int, Field(ge=0, description="of a document: the index to begin at")
+            int,
+            Field(ge=0, le=999_999, description="of a document: the index to begin at"),
         ] = 0,
         max_tokens: MostTokens = 4000,
         cursor: Cursor = None,
     ) -> Answer[Sentence]:
         """Read around a chunk, or a document from a place on, sentence by sentence."""
-        if (chunk_id is None) == (document is None):
-            raise ToolError("Give chunk_id or document, one of the two.")
+        if (chunk_id is None) == (document is None) or (sentence and chunk_id):
+            raise ToolError("Give chunk_id or document (with sentence), not both.")
         first = _place(cursor)
         if chunk_id is not None:
             rows = await self._connection.aread(

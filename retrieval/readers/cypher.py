@@ -188,7 +188,7 @@ def _index_query(words: str) -> str:
     folded = words.casefold().replace("\u2019", "'")
     whole = (form for word in _WHOLE.findall(folded) for form in (word, f"{word}'s"))
     forms = [form.replace("'", mark) for form in whole for mark in "'\u2019"]
-    return " ".join(list(dict.fromkeys([*forms, *words_of(words)]))[:_MOST_WORDS])
+    return " ".join(list(dict.fromkeys([*words_of(words), *forms]))[:_MOST_WORDS])
 
 
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:

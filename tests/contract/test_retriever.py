@@ -788,9 +788,10 @@ async def test_it_is_a_tool_of_agents(retriever: KnowtrailRetriever) -> None:
     assert tool.description
     found = retriever.invoke(QUESTION, k=2)
     assert [document.id for document in said.artifact] == [one.id for one in found]
-    assert said.content.count("\n\n") >= 1
-    for one in found:
-        assert f"{one.metadata['title']} [{one.id}]\n{one.page_content}" in said.content
+    assert [json.loads(line) for line in said.content.splitlines()] == [
+        {"title": one.metadata["title"], "id": one.id, "text": one.page_content}
+        for one in found
+    ]
     assert again.content == said.content
     assert len(retriever.as_tool().invoke({"question": QUESTION})) > len(said.content)
     for wrong in ({}, {"question": ""}, {"question": "why", "k": 0}):

@@ -7,13 +7,15 @@ import random
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 
-from knowtrail.graph.db.connection import Connection
+from knowtrail.graph.db.connection import AsyncConnection, Connection
+from knowtrail.graph.errors import UnavailableError
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.command_line import spawn
@@ -153,6 +155,52 @@ def test_an_ingest_goes_on_where_connections_are_cut(
     assert proxy.cuts >= 2
     assert findings == []
     assert cut_digest == corpus_digest(graph, "far")
+
+
+@contextmanager
+def cut_once(proxy: Proxy) -> Iterator[None]:
+    """Cut connections at their next piece until one was."""
+    before, proxy.cut_after = proxy.cuts, 1
+
+    def mend() -> None:
+        while proxy.cuts == before:
+            time.sleep(0.01)
+        proxy.cut_after = None
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(mend)
+        yield
+        done.result()
+
+
+async def test_what_the_driver_does_once_is_done_again(
+    graph: Connection, server: Settings, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first rows of a stream, and schema commands; never rows that were given."""
+    settings = replace(server, uri=f"bolt://127.0.0.1:{proxy.port}")
+    name = "ingest/document_ids"
+    ids = {row["id"] for row in graph.stream(name, corpus="near")}
+    command = "CREATE CONSTRAINT odd IF NOT EXISTS FOR (n:Odd) REQUIRE n.id IS UNIQUE"
+    monkeypatch.setattr("knowtrail.graph.db.connection._PULLED", 2)
+
+    with Connection.open(settings) as connection:
+        with cut_once(proxy):
+            found = [row["id"] for row in connection.stream(name, corpus="near")]
+        with cut_once(proxy):
+            connection.run_schema(command)
+        rows = connection.stream(name, corpus="near")
+        given = [next(rows)["id"] for _ in range(3)]
+        with cut_once(proxy), pytest.raises(UnavailableError):
+            given += [row["id"] for row in rows]
+    async with await AsyncConnection.open(settings) as aconnection:
+        with cut_once(proxy):
+            afound = [r["id"] async for r in aconnection.astream(name, corpus="near")]
+        with cut_once(proxy):
+            await aconnection.arun_schema("DROP CONSTRAINT odd IF EXISTS")
+
+    assert len(ids) == 6
+    assert sorted(found) == sorted(afound) == sorted(ids)
+    assert len(given) == len(set(given)) < 6
 
 
 @pytest.fixture

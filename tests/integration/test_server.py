@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -256,14 +257,40 @@ def test_settings_of_its_own_are_those_of_neo4j(running: ServerLease) -> None:
     assert ask(running.info, shown, names=names) == ["7s", address]
 
 
+@pytest.mark.parametrize(
+    ("address", "fine"),
+    [
+        (":7474", True),
+        ("localhost:7474", True),
+        ("[::1]:7474", True),
+        ("127.0.0.1", True),
+        ("0.0.0.0:7474", False),
+        ("0.0.0.0", False),  # noqa: S104 - refused
+        ("[0.0.0.0]", False),
+        ("::", False),
+        ("[::]:7474", False),
+        ("example.org:7474", False),
+    ],
+)
+def test_addresses_that_others_reach(address: str, *, fine: bool) -> None:
+    """However it is written, an address of the user's is on loopback."""
+    own = {"server.http.listen_address": address}
+    with nullcontext() if fine else pytest.raises(ServerStartError, match="loopback"):
+        _check_loopback(own, {})
+
+
 def test_an_address_that_others_reach_is_refused(tmp_path: Path) -> None:
-    """The user's file opens ports on loopback alone."""
+    """The file is read as Neo4j reads it, comments and all, before it starts."""
     own = tmp_path / "server" / "conf" / "own.conf"
     own.parent.mkdir(0o700, parents=True)
-    own.write_text("server.http.listen_address = 0.0.0.0:7474\n", "utf-8")
+    own.write_bytes(
+        b"# f\xfcr server.http.listen_address=0.0.0.0\n"
+        b"server.http.listen_address : 0.0.0.0\n"
+    )
+    own.chmod(0o600)
 
-    with pytest.raises(ServerStartError, match=r"no loopback address: write :PORT"):
-        _check_loopback(own, {})
+    with pytest.raises(ServerStartError, match=r"0\.0\.0\.0 is not on loopback alone"):
+        join_server(tmp_path)
 
 
 def test_nothing_is_sent_outside(running: ServerLease) -> None:
