@@ -74,6 +74,11 @@ def links(connection, corpus="made"):
     return {row["name"]: row["titles"] for row in rows}
 
 
+def interrupt(*_):
+    """Stop as a user does."""
+    raise KeyboardInterrupt
+
+
 def sound(connection, corpus="made"):
     """Return what is wrong with a corpus."""
     return [finding for finding in verify_corpus(connection, corpus) if finding.count]
@@ -202,15 +207,9 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
     ingest(TEXTS)
     whole = corpus_digest(connection, "made")
     delete_corpus(connection, "made")
-    write = text_linking._TextLinker._name
-
-    def broken(self, *_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(text_linking._TextLinker, "_name", broken)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr(text_linking._TextLinker, "_name", interrupt)
         ingest(TEXTS)
-    monkeypatch.setattr(text_linking._TextLinker, "_name", write)
 
     assert not any(links(connection).values())
     assert stored_corpus(connection, "made").status == "unfinished"
@@ -228,7 +227,11 @@ def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypa
 
     assert links(connection)["apollo 11"] == []
     assert sound(connection) == []
-    ingest([*sorted(TEXTS)[:2], "Moon", "Rocket (vehicle)"], cleanup="full")
+    fewer = [*sorted(TEXTS)[:2], "Moon", "Rocket (vehicle)"]
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr(text_linking._TextLinker, "_name", interrupt)
+        ingest(fewer, cleanup="full")
+    ingest(fewer, cleanup="full")
     assert links(connection)["apollo 11"] == ["Crew", "Moon"]
     assert sound(connection) == []
 
