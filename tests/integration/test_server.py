@@ -383,6 +383,7 @@ def test_data_and_password_survive_every_end(home: Path) -> None:
     count = "MATCH (k:Kept) RETURN count(k)"
     with join_server(home) as first:
         ask(first.info, "UNWIND range(1, 1000) AS i CREATE (:Kept {n: i})")
+        open_ports = {port for _, port in listening(first.info)}
     gone = is_gone(first.info.pid) and server_status(home) is None
 
     killed = join_server(home)
@@ -405,6 +406,7 @@ def test_data_and_password_survive_every_end(home: Path) -> None:
         old_refused = refused(last.info.uri, first.info.password)
 
     assert gone
+    assert open_ports == {bolt_port(first.info)}
     assert (after_leaving, after_kill, after_hang) == ([1000], [1001], [1001])
     assert killed.info.password == first.info.password
     assert (stale, status) == (True, None)
@@ -517,11 +519,13 @@ def test_long_term_support_line_starts_and_is_remembered(home: Path) -> None:
     """5.26 starts with the same guarantees, and the folder remembers it."""
     with join_server(home, version="5.26.30") as lease:
         default_refused = refused(lease.info.uri, "neo4j")
+        only = {port for _, port in listening(lease.info)} == {bolt_port(lease.info)}
         versions = ask(
             lease.info, "CALL dbms.components() YIELD versions RETURN versions[0]"
         )
 
     assert default_refused
+    assert only
     assert versions == ["5.26.30"]
     assert install_server(home).name == "5.26.30"
 

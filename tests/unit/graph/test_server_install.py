@@ -113,9 +113,6 @@ def test_configuration_is_closed_to_the_network(version: str, tmp_path: Path) ->
     assert settings["server.bolt.enabled"] == "true"
     assert settings["server.bolt.listen_address"] == "127.0.0.1:17687"
     assert settings["server.default_listen_address"] == "127.0.0.1"
-    assert (
-        settings["server.http.enabled"] == settings["server.https.enabled"] == "false"
-    )
     assert settings["dbms.usage_report.enabled"] == "false"
     assert settings["server.fleet_discovery.enabled"] == "false"
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from knowtrail.graph.errors import IngestError, InputError, MissingExtraError
+from knowtrail.graph.files import held_file
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import ray_engine, shards
@@ -275,7 +276,7 @@ def test_workers_say_what_they_lack(
         run.items(source, order)
     assert run.folder is not None
     with (
-        ray_engine._locked(run.folder),
+        held_file(run.folder / ray_engine._LOCK, InputError("nobody else is here")),
         pytest.raises(InputError, match="Another process makes the shards"),
     ):
         run.items(source, order)
