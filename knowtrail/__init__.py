@@ -1,9 +1,9 @@
 """Text corpora as a graph in Neo4j, answered by walking it.
 
 The names that most programs need, each loaded at its first use: `KnowtrailRetriever`
-for LangChain, the functions `connect`, `search`, `traverse`, `ask` and `research` (or
-`aresearch`), and the package `ingest`. Everything else is imported from where it lives,
-such as `knowtrail.graph.settings` or `knowtrail.eval.fields`.
+for LangChain, the functions `connect`, `search`, `traverse`, `compare`, `ask` and
+`research` (or `aresearch`), and the package `ingest`. Everything else is imported from
+where it lives, such as `knowtrail.graph.settings` or `knowtrail.eval.fields`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.langchain import KnowtrailRetriever
     from knowtrail.retrieval.research.run import aresearch, research
     from knowtrail.retrieval.search import search
-    from knowtrail.retrieval.traverse import traverse
+    from knowtrail.retrieval.traverse import compare, traverse
 
 __all__ = [
     "KnowtrailRetriever",
     "aresearch",
     "ask",
+    "compare",
     "connect",
     "ingest",
     "research",

@@ -142,7 +142,7 @@ def algorithm(name: str | Algorithm, *, published: bool = False) -> Algorithm:
     if name in every:
         return _loaded(name)
     near = difflib.get_close_matches(name[:80], every, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = f"did you mean {near[0]!r}? The" if near else "the"
     raise UnknownAlgorithmError(
-        f"Unknown algorithm {name[:80]!r}: {hint}The algorithms are {', '.join(every)}."
+        f"Unknown algorithm {name[:80]!r}: {hint} algorithms are {', '.join(every)}."
     )
