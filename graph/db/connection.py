@@ -109,6 +109,8 @@ class Connection(_Connected["neo4j.Driver"]):
     """
 
     asks_for_models = True
+    schema_seconds: float | None = None
+    """How long a schema command may take, where that is not the server's to say."""
 
     @classmethod
     def open(cls, settings: Settings) -> Self:
@@ -235,10 +237,13 @@ class Connection(_Connected["neo4j.Driver"]):
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a command that can run twice in an auto-commit transaction."""
+        import neo4j
+
+        query = neo4j.Query(text, timeout=self.schema_seconds)
 
         def run() -> Counters:
             with self.session() as session:
-                return Counters.of(session.run(text, params).consume())
+                return Counters.of(session.run(query, params).consume())
 
         with translate_errors():
             counters: Counters = _again("Retrying", self.retry_seconds)(run)

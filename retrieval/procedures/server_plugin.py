@@ -233,6 +233,7 @@ class StoppableConnection(Connection):
 
     asks_for_models = False
     """The server would ask itself, with a thread that waits for another."""
+    schema_seconds = retry_seconds = WRITE_SECONDS
 
     def query(
         self, text: str, params: Mapping[str, Any] | None = None
@@ -269,12 +270,8 @@ class StoppableConnection(Connection):
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a schema command, see `Connection.run_schema`, for not long either."""
-        import neo4j
-
         _check_stopped()
-        query = neo4j.Query(text, timeout=WRITE_SECONDS)
-        with translate_errors(), self.session() as session:
-            return Counters.of(session.run(query, params).consume())
+        return super().run_schema(text, **params)
 
 
 POLL_SECONDS = 0.05
