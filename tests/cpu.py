@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -20,18 +21,26 @@ SHOWN = 40
 _KINDS = ("own", "children", "servers")
 _spent: Counter[tuple[str, str]] = Counter()
 _clocks: dict[int, float] = {}
+_seen: set[int] = set()
 
 
 def _servers(base: str) -> float:
-    """Return what the servers of this session have taken, those that ended too."""
-    for process in psutil.process_iter(["cmdline"]):
-        words = " ".join(process.info["cmdline"] or ())
-        if "server._child" in words and base in words:
-            try:
-                times = process.cpu_times()
-            except psutil.Error:
-                continue
-            _clocks[process.pid] = times.user + times.system
+    """Return what the servers of this session have taken, those that ended too.
+
+    A process is looked at once: to read all their words takes as long as a small test.
+    """
+    there = set(psutil.pids())
+    for pid in there - _seen:
+        with suppress(psutil.Error):
+            words = " ".join(psutil.Process(pid).cmdline())
+            if "server._child" in words and base in words:
+                _clocks[pid] = 0.0
+    _seen.intersection_update(there)
+    _seen.update(there)
+    for pid in there & _clocks.keys():
+        with suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            _clocks[pid] = times.user + times.system
     return sum(_clocks.values())
 
 

@@ -16,7 +16,6 @@ from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.mcp.answers import (
-    NOTICE,
     Answer,
     Chain,
     Corpus,
@@ -31,7 +30,7 @@ from knowtrail.retrieval.mcp.answers import (
 )
 from knowtrail.retrieval.search import asearch
 from knowtrail.retrieval.serve.backend import TemplateDoor
-from knowtrail.retrieval.traverse import acompare, atraverse
+from knowtrail.retrieval.traverse import acompare, atraverse, compared_algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -192,32 +191,35 @@ class Tools:
         question: Question,
         algorithms: list[str] | None = None,
         corpus: CorpusName = None,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> Answer[Walked]:
         """Walk for a question with several algorithms, and see what each found."""
+        first = _place(cursor)
+        names = compared_algorithms(algorithms)[first:]
+        if not names:
+            return Answer(parts=[])
         results = await acompare(
             self._connection,
             question,
-            algorithms=algorithms,
+            algorithms=names,
             corpus=self._corpus(corpus),
             settings=self._settings,
             time_limit=0.8 * SECONDS,
         )
-        return Answer(
-            parts=[
-                Walked(
-                    algorithm=result.walk.algorithm,
-                    documents=list(
-                        dict.fromkeys(s.chunk.title for s in result.walk.steps)
-                    ),
-                    sentences=len(result.walk.sentences),
-                    hops=result.walk.hops,
-                    stop_reason=result.walk.stop_reason,
-                    walk_id=result.traversal_id,
-                    error=result.error,
-                )
-                for result in results
-            ]
-        )
+        parts = [
+            Walked(
+                algorithm=result.walk.algorithm,
+                documents=list(dict.fromkeys(s.chunk.title for s in result.walk.steps)),
+                sentences=len(result.walk.sentences),
+                hops=result.walk.hops,
+                stop_reason=result.walk.stop_reason,
+                walk_id=result.traversal_id,
+                error=result.error,
+            )
+            for result in results
+        ]
+        return fitting(parts, max_tokens, first=first)
 
     async def explain_walk(
         self,
@@ -344,11 +346,17 @@ class Tools:
         ],
         corpus: CorpusName = None,
         k: Count = 10,
+        max_tokens: MostTokens = 4000,
+        cursor: Cursor = None,
     ) -> dict[str, Any]:
         """Answer a question about institutions: which, where, how many, how old."""
-        values = {"question": question, "corpus": self._corpus(corpus), "k": k}
+        first = _place(cursor)
+        most = min(first + k, 1000)
+        values = {"question": question, "corpus": self._corpus(corpus), "k": most}
         found = await asyncio.to_thread(self._templates.answered, values, "mcp")
-        return {"notice": NOTICE, **plain_value(found)}
+        rest = plain_value(found["rows"][first:])
+        rows = fitting_rows(found["columns"], rest, max_tokens, first=first)
+        return {**plain_value(found), **rows.model_dump()}
 
     def _corpus(self, name: str | None) -> str | None:
         """Return the corpus that is asked, that of the settings where none is named."""

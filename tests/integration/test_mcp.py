@@ -180,6 +180,7 @@ async def test_every_list_fits_and_goes_on(graph: Connection, server: Settings) 
             "neighbours": {"document": one},
             "path_between": {"start": one, "end": other, "k": 5},
             "explain_walk": {"walk_id": walk["walk_id"]},
+            "compare": {"question": "What shapes the reef?"},
         }.items():
             whole = await ask(asking, tool, **arguments)
             name = "rows" if "rows" in whole else "parts"
@@ -192,8 +193,32 @@ async def test_every_list_fits_and_goes_on(graph: Connection, server: Settings) 
                 assert len(answer[name]) == 1 or len(str(answer[name])) < 600
                 parts += answer[name]
                 cursor, calls = answer["cursor"], calls + 1
+            for part in parts + whole[name] if tool == "compare" else ():
+                del part["walk_id"]  # a walk of its own each time
             assert parts == whole[name]
             assert calls > 1 or len(parts) == 1
+
+
+async def test_a_client_hears_that_a_slow_tool_is_at_work(
+    graph: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told how long it waits, so that it need not give up; then not any more."""
+    monkeypatch.setattr("knowtrail.retrieval.mcp.server.BEAT_SECONDS", 0.05)
+    notes: list[tuple[float, str | None]] = []
+
+    async def note(progress: float, _: float | None, message: str | None) -> None:
+        notes.append((progress, message))
+
+    async with client(server) as asking:
+        await asking.call_tool(
+            "read_cypher", {"statement": FOR_A_WHILE}, progress_callback=note
+        )
+        heard = len(notes)
+        await asyncio.sleep(0.2)
+
+    assert heard == len(notes) > 1
+    assert [progress for progress, _ in notes] == sorted({p for p, _ in notes})
+    assert "read_cypher" in str(notes[0][1])
 
 
 async def test_texts_are_marked_as_data(graph: Connection, server: Settings) -> None:
