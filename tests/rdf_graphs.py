@@ -54,4 +54,4 @@ CREATE (r1)-[:ex__knows]->(r2), (r1)-[:ex__about]->(u1),
 others as neosemantics stores it."""
 
 PLAIN = "MATCH (n) WHERE NOT n:_NsPrefDef AND NOT n:Resource DETACH DELETE n"
-EVERYTHING = "MATCH (n) DETACH DELETE n"
+EVERYTHING = "MATCH (n) WHERE NOT n:SchemaVersion DETACH DELETE n"

@@ -16,6 +16,7 @@ WHERE (t.corpus = $corpus OR $corpus IS NULL AND NOT t.corpus =~ 'eval-.+-[0-9a-
   AND ($algorithm IS NULL OR t.algorithm = $algorithm)
 MATCH (t)-[:FIRST_STEP]->(:Step)-[:NEXT_STEP]->*(s:Step)-[:NEXT_STEP]->(n:Step)
 WHERE n.hop > 0
+WITH DISTINCT t, q, s, n
 MATCH (s)-[:VISITED]->(:Chunk)-[:FROM_DOCUMENT]->(a:Document)
 MATCH (n)-[:VISITED]->(:Chunk)-[:FROM_DOCUMENT]->(b:Document)
 WHERE a <> b

@@ -119,7 +119,8 @@ def apply_schema(
         _LOG.info("Migrating the schema to version %s", version)
         for command in commands:
             _make(connection, command)
-        connection.write("schema/version_write", version=version)
+    if found < SCHEMA_VERSION:
+        connection.write("schema/version_write", version=SCHEMA_VERSION)
     if (also or hnsw) and dimensions is None:
         dimensions = vector_dimensions(connection)
     if dimensions is not None:

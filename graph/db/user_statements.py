@@ -4,7 +4,8 @@ Without leave to write, three things keep a statement from changing anything: th
 server explains it first and says what kind it is; procedures and commands that act on
 the server itself (ending transactions or connections, clearing caches) or that load
 files and addresses are refused by name; and it runs in read access mode, in which Neo4j
-refuses every write, schema change and administration command.
+refuses every write, schema change and administration command. A statement is explained
+with its parameters: then the server keeps the plan for the run.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def run_statement(
             notifications_min_severity="WARNING",
         ) as session,
     ):
-        added_lines = 0
+        added_lines, given = 0, dict(params or {})
         if not write:
             word, bare = _without_mode(text)
             explained = f"EXPLAIN\n{bare}"
@@ -163,11 +164,11 @@ def run_statement(
                 text, added_lines = explained, 1
             else:
                 with _explain_mistakes(added_lines=1):
-                    summary = session.run(explained).consume()
+                    summary = session.run(explained, given).consume()
                 _check_plan(summary)
                 _check_stays_inside(summary, _KNOWN, _LOADING)
         with _explain_mistakes(added_lines=added_lines):
-            result = session.run(text, dict(params or {}))
+            result = session.run(text, given)
             yield RunningStatement(result, added_lines=added_lines)
 
 
@@ -193,17 +194,17 @@ async def aread_statement(
         reading = connection.session(default_access_mode="READ", fetch_size=limit)
         async with reading as session:
             word, bare = _without_mode(text)
-            explained = f"EXPLAIN\n{bare}"
+            explained, given = f"EXPLAIN\n{bare}", dict(params or {})
             if word == "EXPLAIN":
                 text = explained
             else:
                 with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=1):
-                    summary = await (await session.run(explained)).consume()
+                    summary = await (await session.run(explained, given)).consume()
                 _check_plan(summary, _NO_WRITING)
                 _check_stays_inside(summary, _OWN, _NO_LOADING)
             added_lines = int(word == "EXPLAIN")
             with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=added_lines):
-                result = await session.run(text, dict(params or {}))
+                result = await session.run(text, given)
                 rows = await result.fetch(limit)
                 return tuple(result.keys()), [list(row.values()) for row in rows]
 

@@ -111,8 +111,8 @@ async def _beating(context: Context[Any] | None, name: str) -> AsyncIterator[Non
         began = time.monotonic()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
-            passed = round(time.monotonic() - began, 1)
-            await asked.report_progress(passed, message=f"{name}: {passed:g} s")
+            passed = time.monotonic() - began
+            await asked.report_progress(passed, message=f"{name}: {passed:.1f} s")
 
     if context is None:
         yield
