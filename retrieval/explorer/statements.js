@@ -63,10 +63,11 @@ function keeping(values, context, written) {
 
 /** Rows as a table, and as a graph where there are nodes in them. */
 function results(found, context) {
-  const rows = table(found, context, { name: "rows", title: counted(found.rows.length, "row"), heads: String });
-  if (!found.graph.nodes.length) return rows;
-  const host = el("div", { class: "host high" }), tabs = el("div", { class: "tabs", role: "group", "aria-label": "Shown as" });
+  const listing = () => table(found, context, { name: "rows", title: counted(found.rows.length, "row"), heads: String });
+  if (!found.graph.nodes.length) return listing();
+  const rows = el("div", { hidden: true }), host = el("div", { class: "host high" }), tabs = el("div", { class: "tabs", role: "group", "aria-label": "Shown as" });
   const show = (graph) => {
+    if (!graph && !rows.hasChildNodes()) rows.append(listing());
     host.hidden = !graph;
     rows.hidden = graph;
     [...tabs.children].forEach((tab, n) => tab.setAttribute("aria-pressed", String((n === 0) === graph)));

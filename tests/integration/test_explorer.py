@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
@@ -291,6 +294,9 @@ def test_expansion_is_bounded_and_exported(
     """Of 10,000 neighbours the best 50 come, which is said; files hold what is seen."""
     with looking(browser, served.url) as look:
         look.show(f"#/cypher?statement={quote(HUB)}")
+        look.page.get_by_role("button", name="Table").click()
+        look.page.get_by_role("cell", name="hub").first.wait_for()
+        look.page.get_by_role("button", name="Graph").click()
         canvas = look.page.locator(".canvas[data-drawn=yes]")
         canvas.focus()
         for key in ("ArrowRight", "Enter"):
@@ -360,14 +366,23 @@ def test_a_thousand_nodes_stand_within_a_second(
     served: Serving, browser: Browser
 ) -> None:
     """A graph is seen at once, moves after that, and stands where a file is kept."""
+    times, clocks = [], []
     with looking(browser, served.url) as look:
+        for _ in range(5):
+            look.show("#/procedures")
+            begun = time.monotonic()
+            times.append(look.work(THOUSAND))
+            clocks.append(time.monotonic() - begun)
+            look.page.goto("about:blank")
         look.show("#/procedures")
-        seconds = look.work(THOUSAND)
+        look.run(THOUSAND)
         seen = look.run(f"({PAINTED})()")
         kept = look.run("document.querySelector('.canvas').picture.svg()")
         look.page.locator(".canvas[data-drawn=yes]").wait_for()
         labels, overlaps = look.run(OVERLAPS)
 
+    seconds, clock, load = median(times), median(clocks), os.getloadavg()[0]
+    print(f"{clock:.2f} s, {seconds:.2f} s of the page's thread, load {load:.1f}")  # noqa: T201  (-s shows it)
     assert seconds < 0.6
     assert seen > 1000
     assert kept.count("<rect x=") >= 1000
