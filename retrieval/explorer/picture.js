@@ -313,7 +313,7 @@ export class Picture {
         [x + near, y + near], [x - near - wide, y + near], [x + near, y - near - high], [x - near - wide, y - near - high]];
       const spot = spots.find(([left, top]) => left > 0 && left + wide < width && top > 0 && top + high < height && room.free({ left, top, right: left + wide, bottom: top + high }));
       const mark = node.data("mark");
-      if (mark !== undefined && radius > 6) found.push({ lines: [String(mark)], x, y: y - LINE / 2, ink: node.data("ink") ?? "#000000", bold: true });
+      if (mark !== undefined && radius > 6) found.push({ lines: [String(mark)], x, y: y - LINE / 2, ...(node.hasClass("faint") ? { faint: true } : { ink: node.data("ink") ?? "#000000" }), bold: true });
       if (!spot) continue;
       const box = { left: spot[0], top: spot[1], right: spot[0] + wide, bottom: spot[1] + high };
       room.take(box);
