@@ -26,6 +26,7 @@ WITH side.run AS r, side.at AS at
 MATCH (r)-[:HAS_RECORD]->(e:EvalRecord)
 WITH
   e.recordId AS record,
+  e.question AS question,
   at,
   CASE
     WHEN $measure IS NULL THEN coalesce(e.f1, e.recall_5)
@@ -33,6 +34,7 @@ WITH
   END AS value
 WITH
   record,
+  max(question) AS question,
   max(CASE WHEN at = 0 THEN value END) AS first,
   max(CASE WHEN at = 1 THEN value END) AS second
 WHERE first <> second OR (first IS NULL) <> (second IS NULL)
@@ -40,6 +42,7 @@ RETURN
   record,
   round(first, 4) AS first,
   round(second, 4) AS second,
-  round(second - first, 4) AS difference
+  round(second - first, 4) AS difference,
+  question
 ORDER BY abs(second - first) IS NULL, abs(second - first) DESC, record
 LIMIT coalesce($limit, 50)

@@ -55,7 +55,7 @@ RETURN
   q.text AS question,
   a.algorithm AS algorithm,
   b.algorithm AS other,
-  left(a.steps[step].text, 80) AS text,
-  left(b.steps[step].text, 80) AS otherText
+  left(a.steps[step].text, 80) + CASE WHEN size(a.steps[step].text) > 80 THEN '…' ELSE '' END AS text,
+  left(b.steps[step].text, 80) + CASE WHEN size(b.steps[step].text) > 80 THEN '…' ELSE '' END AS otherText
 ORDER BY a.time DESC, question, algorithm, other
 LIMIT coalesce($limit, 25)

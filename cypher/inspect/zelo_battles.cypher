@@ -70,8 +70,8 @@ RETURN
   battle.reasonings[i] AS reasoning,
   round(j1.zelo, 3) AS zelo,
   round(j2.zelo, 3) AS zeloAgainst,
-  left(one.text, 120) AS text,
-  left(two.text, 120) AS textAgainst,
+  left(one.text, 120) + CASE WHEN size(one.text) > 120 THEN '…' ELSE '' END AS text,
+  left(two.text, 120) + CASE WHEN size(two.text) > 120 THEN '…' ELSE '' END AS textAgainst,
   battle.id AS battle,
   q.text AS question
 ORDER BY step, battle, judge

@@ -27,8 +27,8 @@ RETURN
     b.judges[i] + ': ' + toString(round(b.scores[i], 2))
   ] AS said,
   b.reasonings AS reasonings,
-  left(l.text, 120) AS leftText,
-  left(r.text, 120) AS rightText,
+  left(l.text, 120) + CASE WHEN size(l.text) > 120 THEN '…' ELSE '' END AS leftText,
+  left(r.text, 120) + CASE WHEN size(r.text) > 120 THEN '…' ELSE '' END AS rightText,
   b.id AS battle
 ORDER BY apart DESC, question, battle
 LIMIT coalesce($limit, 25)

@@ -41,7 +41,7 @@ RETURN
   lost,
   tied,
   d.title AS title,
-  left(c.text, 120) AS text,
+  left(c.text, 120) + CASE WHEN size(c.text) > 120 THEN '…' ELSE '' END AS text,
   bestReason AS reasonFor,
   worstReason AS reasonAgainst,
   c.id AS chunk,

@@ -1,5 +1,5 @@
 // One question, several ways of walking, side by side.
-import { counted, el } from "./dom.js";
+import { begun, counted, el } from "./dom.js";
 import { go, keep, link, procedure, saved } from "./data.js";
 import { field, form, stored, text } from "./views.js";
 
@@ -27,7 +27,7 @@ export async function compare(host, values, context) {
     return { row, steps: walk?.steps ?? [] };
   }));
   host.append(columns(walks, context));
-  host.append(await stored("inspect/walks_apart", { corpus: context.corpus, question: values.q, limit: 50 }, context, { title: "Where two of them part" }));
+  host.append(await stored("inspect/walks_apart", { corpus: context.corpus, question: values.q, limit: 50 }, context, { title: "Where two of them part", without: ["question"] }));
 }
 
 /** A column for each way of walking; passages that others have too say of how many. */
@@ -37,6 +37,6 @@ function columns(walks, context) {
     el("div", { class: "top" }, el("h2", {}, row.algorithm), el("span", { class: "score" }, `${Math.round(row.milliseconds)} ms`)),
     el("p", { class: "quiet" }, `${counted(row.sentences ?? 0, "sentence")}, ${counted(row.documents ?? 0, "document")}, ${counted(row.hops ?? 0, "hop")}; ended: ${text(row.stopReason).replaceAll("_", " ")}`),
     row.traversalId && el("p", {}, el("a", { href: link("ask", { walk: row.traversalId, corpus: context.corpus }) }, "Open walk")),
-    el("ol", { start: 0 }, steps.map((step) => el("li", { dir: "auto" }, el("a", { href: link("document", { id: step.documentId, chunk: step.chunkId, corpus: context.corpus }) }, step.title ?? "gone"), ` ${text(step.text).slice(0, 110)} \u2026 `,
-      el("small", { class: "quiet" }, sharedBy(step.chunkId) > 1 ? `found by ${sharedBy(step.chunkId)}` : "only here")))))));
+    el("ol", { start: 0 }, steps.map((step) => el("li", { dir: "auto" }, el("a", { href: link("document", { id: step.documentId, chunk: step.chunkId, corpus: context.corpus }) }, step.title ?? "gone"), ` ${begun(text(step.text), 110)} `,
+      el("small", { class: "quiet whole" }, sharedBy(step.chunkId) > 1 ? `found by ${sharedBy(step.chunkId)}` : "only here")))))));
 }

@@ -1,5 +1,5 @@
 // What is stored: each corpus with its size, subjects and state, and a map of its documents.
-import { button, el } from "./dom.js";
+import { begun, button, el } from "./dom.js";
 import { go, link, saved } from "./data.js";
 import { filled, form, field, picture, stored, text } from "./views.js";
 
@@ -74,7 +74,7 @@ async function chains(host, { from, to }, context) {
     return found.id;
   }));
   const { objects } = await saved("mcp/path_between", { from: ends[0], to: ends[1], most: 200, limit: 5 });
-  const step = (node) => el("span", { class: "chip", dir: "auto" }, node.kind === "chunk" ? `${text(node.text).slice(0, 90)} \u2026` : node.name);
+  const step = (node) => el("span", { class: "chip", dir: "auto" }, node.kind === "chunk" ? begun(text(node.text), 90) : node.name);
   const found = el("section", { class: "cards" }, objects.map(({ strength, nodes, edges }) => el("div", { class: "card" }, el("p", { class: "score" }, `strength ${strength.toFixed(3)}`),
     el("div", { class: "chips" }, nodes.map((node, n) => [n > 0 && el("span", { class: "quiet" }, edges[n - 1]), step(node)])))));
   host.append(objects.length ? found : el("p", { class: "quiet" }, "No chain of at most eight steps."));

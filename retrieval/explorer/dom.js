@@ -33,3 +33,6 @@ export function csv(columns, rows) {
 }
 
 export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** The beginning of a text, cut between words. */
+export const begun = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")} \u2026` : text);

@@ -22,7 +22,7 @@ export class Picture {
   constructor(host, styles, { expand = null, open = () => null, name = "graph" } = {}) {
     Object.assign(this, { styles, expand, open, name });
     this.hidden = new Set();
-    this.restyle = () => { this.cy.style(this.#style()); };
+    this.restyle = () => this.#restyle();
     this.canvas = el("div", { class: "canvas", tabindex: 0, role: "application" });
     this.labels = el("canvas", { class: "labels", "aria-hidden": "true" });
     this.legend = el("div", { class: "legend", role: "group", "aria-label": "Legend: press to hide or show a kind" });
@@ -64,13 +64,13 @@ export class Picture {
   }
 
   #insert(graph) {
-    const known = (id) => this.cy.getElementById(id).nonempty(), many = graph.nodes.length > MANY;
+    const known = (id) => this.cy.getElementById(id).nonempty(), many = graph.nodes.length > MANY, dark = this.#dark();
     const fresh = graph.nodes.filter((node) => !known(node.id)).map((node) => ({ group: "nodes", data: this.#looks(node) }));
     this.cy.add(fresh);
     this.cy.add(graph.edges.filter((edge) => !known(edge.id) && known(edge.source) && known(edge.target)).map((edge) => {
       const style = this.styles.edges[edge.label] ?? {};
-      const color = edge.color ?? style.color ?? "#8b97a3";
-      return { group: "edges", classes: many ? "many" : "", data: { ...edge, color, width: edge.width ?? style.width ?? 1, dash: edge.dash ?? DASHES[edge.label] ?? "solid" } };
+      const hue = edge.color ?? style.color ?? "#8b97a3";
+      return { group: "edges", classes: many ? "many" : "", data: { ...edge, hue, color: dark ? lighter(hue) : hue, width: edge.width ?? style.width ?? 1, dash: edge.dash ?? DASHES[edge.label] ?? "solid" } };
     }));
     this.#tellLegend();
   }
@@ -82,8 +82,19 @@ export class Picture {
     return { ...node, color, size: Math.round(SIZE * (node.size ?? style?.size ?? 1)), shape: SHAPES[node.label] ?? "ellipse" };
   }
 
+  #dark() { return getComputedStyle(this.canvas).colorScheme === "dark" || document.documentElement.dataset.theme === "dark"; }
+
+  /** Draw in the colours of the other theme. */
+  #restyle() {
+    const dark = this.#dark(), said = this.said.textContent;
+    this.cy.batch(() => this.cy.edges().forEach((edge) => { edge.data("color", dark ? lighter(edge.data("hue")) : edge.data("hue")); }));
+    this.cy.style(this.#style());
+    this.#tellLegend();
+    this.say(said);
+  }
+
   #style() {
-    const dark = getComputedStyle(this.canvas).colorScheme === "dark" || document.documentElement.dataset.theme === "dark";
+    const dark = this.#dark();
     return [
       { selector: "node", style: { width: "data(size)", height: "data(size)", shape: "data(shape)", "background-color": "data(color)", "border-width": 1.5, "border-color": dark ? "#e6eaee" : "#ffffff", "overlay-opacity": 0 } },
       { selector: "edge", style: { width: "data(width)", "line-color": "data(color)", "line-style": "data(dash)", "curve-style": "bezier", "target-arrow-shape": "triangle", "target-arrow-color": "data(color)", "arrow-scale": 0.8, opacity: 0.75, "overlay-opacity": 0 } },
@@ -302,7 +313,7 @@ export class Picture {
         [x + near, y + near], [x - near - wide, y + near], [x + near, y - near - high], [x - near - wide, y - near - high]];
       const spot = spots.find(([left, top]) => left > 0 && left + wide < width && top > 0 && top + high < height && room.free({ left, top, right: left + wide, bottom: top + high }));
       const mark = node.data("mark");
-      if (mark !== undefined && radius > 6) found.push({ lines: [String(mark)], x, y: y - LINE / 2, ink: node.data("ink") ?? "#000000", bold: true });
+      if (mark !== undefined && radius > 6) found.push({ lines: [String(mark)], x, y: y - LINE / 2, ...(node.hasClass("faint") ? { faint: true } : { ink: node.data("ink") ?? "#000000" }), bold: true });
       if (!spot) continue;
       const box = { left: spot[0], top: spot[1], right: spot[0] + wide, bottom: spot[1] + high };
       room.take(box);
@@ -407,6 +418,14 @@ export class Picture {
 }
 
 const ends = (values) => values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+
+/** A colour that a line is seen in on a dark ground, three to one and more. */
+function lighter(color) {
+  let parts = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  const light = () => parts.reduce((sum, part, n) => sum + [0.2126, 0.7152, 0.0722][n] * (part / 255) ** 2.2, 0);
+  while (light() < 0.22) parts = parts.map((part) => part + (255 - part) / 8);
+  return `#${parts.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+}
 
 /** A text for an XML file: escaped, without the characters that XML cannot hold. */
 const xml = (text) => String(text).replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, " ").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

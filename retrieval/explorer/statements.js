@@ -63,10 +63,11 @@ function keeping(values, context, written) {
 
 /** Rows as a table, and as a graph where there are nodes in them. */
 function results(found, context) {
-  const rows = table(found, context, { name: "rows", title: counted(found.rows.length, "row") });
-  if (!found.graph.nodes.length) return rows;
-  const host = el("div", { class: "host high" }), tabs = el("div", { class: "tabs", role: "group", "aria-label": "Shown as" });
+  const listing = () => table(found, context, { name: "rows", title: counted(found.rows.length, "row"), heads: String });
+  if (!found.graph.nodes.length) return listing();
+  const rows = el("div", { hidden: true }), host = el("div", { class: "host high" }), tabs = el("div", { class: "tabs", role: "group", "aria-label": "Shown as" });
   const show = (graph) => {
+    if (!graph && !rows.hasChildNodes()) rows.append(listing());
     host.hidden = !graph;
     rows.hidden = graph;
     [...tabs.children].forEach((tab, n) => tab.setAttribute("aria-pressed", String((n === 0) === graph)));
@@ -97,6 +98,6 @@ export async function procedures(host, values, context) {
     form((given) => filled(result, async () => {
       const fields = new Map([...chosen.arguments, ...chosen.options].map((one) => [one.name, one]));
       const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "").map(([name, value]) => [name, typed(fields.get(name), value)]));
-      return table(await procedure(chosen.name, asked), context, { name: chosen.name });
+      return table(await procedure(chosen.name, asked), context, { name: chosen.name, heads: String });
     }), chosen.arguments.map((one) => row(one, true)), el("details", {}, el("summary", {}, "Options"), chosen.options.map((one) => row(one, false))), el("button", { class: "main" }, "Call")), result);
 }

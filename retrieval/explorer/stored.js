@@ -7,7 +7,7 @@ import { field, filled, form, stored, table, text } from "./views.js";
 async function sections(host, context, list) {
   const made = list.map(() => el("div", {}));
   host.append(...made);
-  await Promise.all(list.map(([name, title, parameters, drawn], n) => filled(made[n], () => stored(name, parameters, context, { title, drawn }))));
+  await Promise.all(list.map(([name, title, parameters, more], n) => filled(made[n], () => stored(name, parameters, context, { title, ...more }))));
 }
 
 export async function runs(host, values, context) {
@@ -23,8 +23,9 @@ export async function runs(host, values, context) {
     host.append(el("p", { class: "quiet" }, "knowtrail eval retrieval makes one."));
     return;
   }
+  const told = (row) => [row.dataset ?? row.kind, row.system, text(row.time)].filter(Boolean).join(", "), one = known.objects.find((row) => row.run === values.run);
   const options = (name, chosen) => {
-    const made = el("select", { name }, known.objects.map((row) => el("option", { value: row.run }, `${row.dataset ?? row.kind}, ${row.system ?? ""}, ${text(row.time)}`)));
+    const made = el("select", { name }, known.objects.map((row) => el("option", { value: row.run }, told(row))));
     made.value = chosen ?? known.objects[0].run;
     return made;
   };
@@ -34,10 +35,10 @@ export async function runs(host, values, context) {
     const pair = { first: values.first, second: values.second, limit: 100 };
     const signed = (value, row) => [interval(row.low, value, row.high, Math.max(...[row.low, value, row.high].map(Math.abs)) || 1), text(value)];
     host.append(el("p", { class: "quiet" }, "A difference is the second run less the first, over the records of both. Its interval (95 %) tells the two apart where it lies on one side of the middle."));
-    await sections(host, context, [["inspect/eval_differences", "Paired differences", pair, { difference: signed }], ["inspect/eval_runs_apart", "Differences of the means", pair],
+    await sections(host, context, [["inspect/eval_differences", "Paired differences", pair, { drawn: { difference: signed } }], ["inspect/eval_runs_apart", "Differences of the means", pair],
       ["inspect/eval_records_apart", "Records that they score differently", { ...pair, measure: null }]]);
   }
-  await sections(host, context, [["inspect/retrieval_failures", values.run ? `Questions that ${values.run} failed` : "Questions that failed, of the latest runs", { run: values.run ?? null, limit: 100 }]]);
+  await sections(host, context, [["inspect/retrieval_failures", values.run ? `Questions that failed: ${one ? told(one) : values.run}` : "Questions that failed, of the latest runs", { run: values.run ?? null, limit: 100 }]]);
 }
 
 /** An interval with its mean as a line: from 0 to 1, or as far to both sides of 0. */
@@ -71,5 +72,6 @@ export async function battles(host, values, context) {
   host.append(el("h1", {}, "Battles"), el("p", { class: "lead" }, "Pairs of passages that judges compared for a question, and the ranking that follows from them. knowtrail eval zelo import stores them."));
   host.append(form((given) => go("battles", { ...given, corpus: context.corpus }), field("Question, as it was judged; empty for the latest", el("input", { name: "question", value: values.question ?? "" }), true), el("button", { class: "main" }, "Show")));
   const of = { corpus: context.corpus, question: values.question || null, limit: 100 };
-  await sections(host, context, [["inspect/zelo_ranking", "Ranking", of], ["inspect/zelo_battles", "The battles of the best two", of], ["inspect/zelo_disagreements", "Where judges disagree", of]]);
+  const without = ["question"], title = (first) => (first ? `Ranking for: ${first.question}` : "Ranking");
+  await sections(host, context, [["inspect/zelo_ranking", title, of, { without }], ["inspect/zelo_battles", "The battles of the best two", of, { without }], ["inspect/zelo_disagreements", "Where judges disagree", of]]);
 }

@@ -7,12 +7,14 @@ const MOST_NEIGHBOURS = 50;
 const DOCUMENTS = new Set(["title", "mentioned", "otherTitle", "page", "takenThere"]);
 const ID = /^[0-9a-f]{24,}$/, LONG = 60, SOME = 20;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:/;
+const ENDS = new Set(["stopReason", "why"]);
 const QUIET = new Set(["embedding", "firstRun", "secondRun"]);
 
 /** What a cell of a column leads to, or null. */
 function target(column, value, context) {
   if (value === null || typeof value !== "string" || value === "") return null;
   if (DOCUMENTS.has(column)) return link("document", { title: value, corpus: context.corpus });
+  if (column === "chunk" && ID.test(value)) return link("document", { chunk: value, corpus: context.corpus });
   if (column === "documentId") return link("document", { id: value, corpus: context.corpus });
   if (column === "traversal" || column === "traversalId") return link("ask", { walk: value, corpus: context.corpus });
   if (column === "run") return link("runs", { run: value, corpus: context.corpus });
@@ -22,31 +24,36 @@ function target(column, value, context) {
 export function text(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isInteger(value) ? value.toLocaleString("en") : value.toLocaleString("en", { maximumFractionDigits: 4 });
+  if (Array.isArray(value) && value.every((one) => typeof one !== "object")) return value.map(text).join("; ");
   if (typeof value === "object") return JSON.stringify(value);
   return TIME.test(value) ? value.slice(0, 16).replace("T", " ") : String(value);
 }
 
+/** The name of a column in words: stopReason is stop reason. */
+const words = (column) => column.replace(/([a-z\d])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
+
 /** A table of rows, whose cells lead on; columns without any value are left out, ids are cut short. */
-export function table({ columns, rows, more = false }, context, { name = "rows", title = null, drawn = {} } = {}) {
+export function table({ columns, rows, more = false }, context, { name = "rows", title = null, drawn = {}, without = [], heads = words } = {}) {
   const there = (value) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length);
-  const kept = columns.map((column, n) => [column, n]).filter(([column, n]) => !QUIET.has(column) && rows.some((row) => there(row[n])));
+  const kept = columns.map((column, n) => [column, n]).filter(([column, n]) => !QUIET.has(column) && !without.includes(column) && rows.some((row) => there(row[n])));
   const figures = new Set(kept.filter(([column, n]) => !drawn[column] && rows.every((row) => !there(row[n]) || typeof row[n] === "number")).map(([column]) => column));
   const cell = (row, column, n) => {
     if (drawn[column]) return el("td", {}, drawn[column](row[n], Object.fromEntries(columns.map((each, m) => [each, row[m]]))));
-    const to = target(column, row[n], context), whole = text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
+    const to = target(column, row[n], context), whole = ENDS.has(column) ? text(row[n]).replaceAll("_", " ") : text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
     const kind = figures.has(column) ? "figure" : TIME.test(row[n]) ? "time" : whole.length > LONG ? "long" : whole.length > SOME && !id ? "some" : null;
     return el("td", { class: kind, dir: "auto", title: id && whole }, to ? el("a", { href: to }, shown) : shown);
   };
   const head = el("div", { class: "caption" }, title && el("h2", {}, title), more && el("span", { class: "quiet" }, `The first ${rows.length} rows`), rows.length > 0 && button("CSV", () => save(`${name}.csv`, csv(columns, rows), "text/csv"), { "aria-label": `Save ${title ?? name} as CSV` }));
   if (!rows.length) return el("section", {}, head, el("p", { class: "quiet" }, "Nothing is stored."));
   return el("section", {}, head, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title ?? name },
-    el("table", {}, el("thead", {}, el("tr", {}, kept.map(([column]) => el("th", { scope: "col", class: figures.has(column) && "figure" }, column)))),
+    el("table", {}, el("thead", {}, el("tr", {}, kept.map(([column]) => el("th", { scope: "col", class: figures.has(column) && "figure" }, heads(column))))),
       el("tbody", {}, rows.map((row) => el("tr", {}, kept.map(([column, n]) => cell(row, column, n))))))));
 }
 
-/** The table of a stored statement; the parameters have its limit. */
-export async function stored(name, parameters, context, options) {
-  return table(await listed(name, parameters), context, { name: name.split("/").at(-1), ...options });
+/** The table of a stored statement; the parameters have its limit, a title may be made of the first row. */
+export async function stored(name, parameters, context, { title, ...options }) {
+  const found = await listed(name, parameters);
+  return table(found, context, { name: name.split("/").at(-1), title: typeof title === "function" ? title(found.objects[0]) : title, ...options });
 }
 
 /** A picture whose nodes can be expanded and opened. */

@@ -161,7 +161,13 @@ def test_named_runs_stand_side_by_side(two: Connection) -> None:
 def test_records_that_differ_are_named(two: Connection) -> None:
     """Records with the same F1 in both runs are left out."""
     assert ask(two, "eval_records_apart") == [
-        {"record": "b", "first": 0.5, "second": 1.0, "difference": 0.5}
+        {
+            "record": "b",
+            "first": 0.5,
+            "second": 1.0,
+            "difference": 0.5,
+            "question": None,
+        }
     ]
 
 
@@ -235,7 +241,13 @@ def test_runs_of_one_kind_stand_side_by_side(own_two: Connection) -> None:
 
     assert (row["metric"], row["first"], row["second"]) == ("f1", 1.0, 0.95)
     assert ask(own_two, "eval_records_apart") == [
-        {"record": "b", "first": 1.0, "second": 0.9, "difference": -0.1}
+        {
+            "record": "b",
+            "first": 1.0,
+            "second": 0.9,
+            "difference": -0.1,
+            "question": None,
+        }
     ]
 
 
