@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.specificity.measures import (
-        ExperimentTable,
-        SpecificityResults,
-    )
+    from knowtrail.eval.specificity.measures import ExperimentTable, SpecificityResults
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment

@@ -239,11 +239,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?(?![\w])")
 _MILLIONS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:million|miljoen|mln|m)\b")
 
 
-def says(
-    question: Question,
-    text: str,
-    institutions: Mapping[str, Custodian],
-) -> bool:
+def says(question: Question, text: str, institutions: Mapping[str, Custodian]) -> bool:
     """Return whether the text of an answer says what the labels say."""
     answer, said = question.answer, _plain(text)
     if answer.kind == "list":

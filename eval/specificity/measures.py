@@ -298,10 +298,7 @@ def measure(
     return {name: found[name] for name in METRICS if name in found}
 
 
-_ENDS = {
-    "right_ending": "answer_right",
-    "wrong_without_notice": "wrong_without_notice",
-}
+_ENDS = {"right_ending": "answer_right", "wrong_without_notice": "wrong_without_notice"}
 """Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
 _RIGHT = {

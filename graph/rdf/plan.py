@@ -12,13 +12,7 @@ from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.term import Literal, URIRef, Variable
 
 from knowtrail.graph.rdf.clauses import arms_of
-from knowtrail.graph.rdf.patterns import (
-    NODE,
-    VALUE,
-    Reading,
-    is_variable,
-    readings,
-)
+from knowtrail.graph.rdf.patterns import NODE, VALUE, Reading, is_variable, readings
 from knowtrail.graph.rdf.translation import Translation, send
 from knowtrail.graph.rdf.values import candidates, iri_of_term
 
@@ -355,10 +349,7 @@ def _extended(
 
 
 def _matched(
-    pattern: Pattern,
-    run: Any,
-    triples: Any,
-    found: Iterator[tuple[int, Solution]],
+    pattern: Pattern, run: Any, triples: Any, found: Iterator[tuple[int, Solution]]
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by the triples of one pattern, looked up for each."""
     # The steps of a path are read for a batch of rows before. What a path leads to is

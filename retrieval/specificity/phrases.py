@@ -17,11 +17,7 @@ from knowtrail.graph.models.prompts import (
     whole_characters,
 )
 from knowtrail.retrieval.specificity.gazetteer import place_name
-from knowtrail.retrieval.specificity.vocabulary import (
-    data_file,
-    said_in,
-    type_words,
-)
+from knowtrail.retrieval.specificity.vocabulary import data_file, said_in, type_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +28,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.class_scores import RankedChunk
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.execution import Execution
-    from knowtrail.retrieval.specificity.query_templates import (
-        SlotValues,
-    )
+    from knowtrail.retrieval.specificity.query_templates import SlotValues
     from knowtrail.retrieval.specificity.query_templates import (
         Template as QueryTemplate,
     )

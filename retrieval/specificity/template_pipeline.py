@@ -40,13 +40,14 @@ from knowtrail.retrieval.specificity.execution import (
     summed,
 )
 from knowtrail.retrieval.specificity.institutions import (
+    NEAR,
+    asked_distance,
     narrowed,
     paired,
     told_apart,
     total_of,
 )
 from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
-from knowtrail.retrieval.specificity.nearby import NEAR, asked_distance
 from knowtrail.retrieval.specificity.phrases import (
     PASSAGES,
     SHOWN,
@@ -94,13 +95,13 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.cues import Relevance
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.nearby import Nearby, Vicinity
     from knowtrail.retrieval.specificity.query_templates import (
         Instantiated,
         SlotValues,
