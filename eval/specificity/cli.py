@@ -16,6 +16,7 @@ from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.session import open_connection
+from knowtrail.ingest.keys import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -163,14 +164,9 @@ def _store(
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "id": outcome.question.id,
-        "question": outcome.question.question,
-        "template": outcome.template,
-        "templateRight": outcome.template_right,
-        "endedRight": outcome.ended_right,
-        "answerRight": outcome.answer_right,
-        "status": outcome.status,
+    told = ("template", "template_right", "ended_right", "answer_right", "status")
+    return {"id": outcome.question.id, "question": outcome.question.question} | {
+        camel_case(name): getattr(outcome, name) for name in told
     }
 
 

@@ -49,9 +49,6 @@ if TYPE_CHECKING:
         TemplatePipeline,
     )
 
-HALVES = ("dev", "more", "test")
-"""Questions to tune on, more of them, and those that are only reported on."""
-
 OTHERS = ("hard", "fresh")
 """Questions about more institutions, to mend causes with and to report on."""
 

@@ -356,12 +356,15 @@ def _matched(
     # compared with what was asked: rdflib takes an end that is an empty text for none.
     is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
-        asked = [_asked(pattern, solution) for _, solution in batch]
+        asked: list[Any] = [
+            tuple(row.get(term) if is_variable(term) else term for term in pattern)
+            for _, row in batch
+        ]
         if is_path:
             run.steps.prepare(pattern[1], [(s, o) for s, _, o in asked])
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
-                if is_path and not _ends_as_asked(one, triple):
+                if is_path and any(one[n] not in {None, triple[n]} for n in (0, 2)):
                     continue
                 added: dict[Any, Any] = {}
                 for term, value in zip(pattern, triple, strict=True):
@@ -369,14 +372,3 @@ def _matched(
                         break
                 else:
                     yield number, solution | added
-
-
-def _ends_as_asked(asked: tuple[Any, Any, Any], triple: tuple[Any, Any, Any]) -> bool:
-    return all(asked[end] is None or asked[end] == triple[end] for end in (0, 2))
-
-
-def _asked(pattern: Pattern, solution: Solution) -> tuple[Any, Any, Any]:
-    subject, predicate, found = (
-        solution.get(term) if is_variable(term) else term for term in pattern
-    )
-    return subject, predicate, found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
@@ -60,7 +60,7 @@ class SpecificityMetrics:
         with extra("templates", "Measuring templates"):
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
         self.registry = CollectorRegistry() if registry is None else registry
-        by_template = {"labelnames": ["template_id"], "registry": self.registry}
+        by_template: Any = {"labelnames": ["template_id"], "registry": self.registry}
         self._classified = Counter(
             "specificity_template_classifications_total",
             "Questions classified, by template",

@@ -498,7 +498,8 @@ def _as_meant(slots: dict[str, str], meant: Meant) -> list[dict[str, str]]:
 def _run(
     template: Template, slots: Mapping[str, str], label: Mapping[str, str] | None = None
 ) -> Run:
-    known = _with_codes(slots)
+    coded = _CODE.fullmatch(slots.get("region", ""))
+    known = {"region_code" if coded and n == "region" else n: slots[n] for n in slots}
     variant = _variant(template, known)
     bindings: dict[str, Binding] = {}
     for slot in template.slots.values():
@@ -509,12 +510,6 @@ def _run(
     if any(slot.type == "date" for slot in template.slots.values()):
         bindings |= year_bounds(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
-
-
-def _with_codes(slots: Mapping[str, str]) -> dict[str, str]:
-    if _CODE.fullmatch(slots.get("region", "")):
-        return {"region_code" if n == "region" else n: v for n, v in slots.items()}
-    return dict(slots)
 
 
 def _variant(template: Template, slots: Mapping[str, str]) -> Variant:

@@ -496,7 +496,8 @@ class Run:
             scores = pipeline.cached_scores.get_all_scores(context)
             boosts = context_boosts(self.before)
             classes = pipeline.class_filter.filter(scores, boosts)
-            group = self._group()
+            dealt, key = pipeline.experiment, self.before.key
+            group = dealt.group(key) if dealt and key is not None else None
             self.known |= {
                 "context_template": context,
                 "boosts": boosts,
@@ -530,11 +531,6 @@ class Run:
             all_scores = {**classes.kept, **classes.dropped}
             ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
             self.known["chunks"] = ranked
-
-    def _group(self) -> Group | None:
-        if self.pipeline.experiment is None or self.before.key is None:
-            return None
-        return self.pipeline.experiment.group(self.before.key)
 
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
