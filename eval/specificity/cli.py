@@ -121,7 +121,6 @@ def specificity(
 def _outcomes(
     settings: Settings, path: Path, about: Path, *, corpus: str | None
 ) -> tuple[Outcome, ...]:
-    """Ask the questions, in memory or, where a corpus is named, the database."""
     from knowtrail.eval.specificity.judging import (
         ask_questions,
         custodians_of,
@@ -262,7 +261,6 @@ def _why(table: ExperimentTable) -> str:
 
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:
-    """Compare the groups of sessions with those of their stored turns."""
     with open_connection(settings) as connection:
         rows = connection.read("eval/experiment_groups", sessions=results.sessions)
     stored = {row["session"]: row["groups"] for row in rows}

@@ -325,7 +325,6 @@ def _holds(said: str, form: str) -> bool:
 def _listed(
     said: str, ids: frozenset[str], institutions: Mapping[str, Custodian]
 ) -> bool:
-    """Return whether a text names these, or `LISTED` and how many, and no others."""
     wanted = {_plain(institutions[one].name) for one in ids}
     named = _named(said, institutions)
     if len(ids) <= LISTED:
@@ -520,7 +519,6 @@ def _plain_value(name: str, value: object, key: Key) -> str:
 
 
 def _expected_classes(question: Question, key: Key) -> frozenset[str]:
-    """Return the classes that the answer is about: of its type, or its institutions."""
     letter = question.slots.get("institution_type")
     if isinstance(letter, str):
         return frozenset({CLASS_NAMES[letter]})
@@ -528,7 +526,6 @@ def _expected_classes(question: Question, key: Key) -> frozenset[str]:
 
 
 def _ended_right(question: Question, result: PipelineResult) -> bool:
-    """Return whether the pipeline ended as the label says, whatever it answered."""
     kind = question.answer.kind
     if kind == "refusal":
         return result.status == "irrelevant"
@@ -554,7 +551,6 @@ _ENDINGS = frozenset({"refusal", "ask", "none", "unanswered"})
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
-    """Return whether the answer is right, in its rows and in its words."""
     if not _ended_right(question, result):
         return False
     found = result.execution

@@ -97,7 +97,6 @@ class Component:
                 first += 1
 
     def _made(self, place: int, signature: Signature, first: int) -> Translation:
-        """Return the statement of a choice of readings."""
         return Translation(
             self.mapping,
             self.combinations[place][0],

@@ -278,7 +278,6 @@ def _class(name: str, definition: Any, where: str) -> ClassScores:
 
 
 def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
-    """Return the items of a mapping of LinkML's."""
     inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if inner is None:
         msg = f"{where}: {_BY_CONTEXT} is {str(value)[:80]!r}: write context: score."

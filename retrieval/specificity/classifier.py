@@ -132,7 +132,6 @@ def family_of(template: Template) -> str:
 
 
 def _of_place(text: str) -> str:
-    """Return an example that speaks of any kind of place."""
     return MASK.sub(lambda found: f"{{{_kind(found[1])}}}", text)
 
 

@@ -167,7 +167,6 @@ def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def _beside(question: str, city: Mention, country: Mention) -> bool:
-    """Return whether a country stands right behind a town, and so belongs to it."""
     between = question[city.end : country.start]
     return (
         (city.kind, country.kind) == ("city", "country")
@@ -177,7 +176,6 @@ def _beside(question: str, city: Mention, country: Mention) -> bool:
 
 
 def _in(city: Mention, place: Mention) -> Mention:
-    """Return a town of which there are several, in a region or country."""
     return replace(city, within=place) if ";" in city.about else city
 
 

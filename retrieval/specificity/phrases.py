@@ -114,7 +114,6 @@ def doubt_text(doubt: Doubt, language: str) -> str:
 
 
 def _with_names(text: str, language: str) -> str:
-    """Return a candidate in which codes of countries and regions are names."""
     return _CODES.sub(lambda found: place_name(found[0], language), text)
 
 

@@ -464,7 +464,6 @@ def _choices(template: Template, slots: SlotValues) -> Iterator[list[tuple[str, 
 def _label(
     template: Template, slots: SlotValues, chosen: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return what tells the rows of a run from others': types and places of several."""
     return {
         _LABELS[template.slots[name].type]: value
         for name, value in chosen.items()
@@ -474,7 +473,6 @@ def _label(
 
 
 def _each(template: Template, slots: SlotValues) -> list[tuple[str, str]]:
-    """Return slot and value of each place that a template compares."""
     return [
         (name, value)
         for name in template.each

@@ -264,7 +264,6 @@ class ConversationContextResolver:
     def _joined(
         self, question: str, mentions: Sequence[Mention], last: PastTurn, language: str
     ) -> Resolution:
-        """Return a follow-up together with the turn that it builds on."""
         asked, out = without_excluded(
             last.resolved, self._finder.find_all(last.resolved)
         )
@@ -354,7 +353,6 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 
 
 def _nowhere(question: str) -> bool:
-    """Return whether a question says `there` or `in that city` for a place."""
     return bool(_P["there"].search(question) or _P["that_place"].search(question))
 
 

@@ -92,7 +92,6 @@ class SlotExtractor:
     def _value(
         self, slot: Slot, question: str, mentions: Sequence[Mention], *, each: bool
     ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
-        """Return the value of a slot that is no place."""
         of_kind = [m for m in mentions if m.kind == slot.type]
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
@@ -131,7 +130,6 @@ class SlotExtractor:
     def _places(
         self, template: Template, mentions: Sequence[Mention]
     ) -> tuple[SlotValues, list[Doubt]]:
-        """Return the places that a question names, for the slots there are."""
         # Several places of one kind are all taken. Of several kinds, the smallest is
         # taken, unless the template asks for each; what is left out is told.
         wanted = [n for n, s in template.slots.items() if s.type in PLACES]

@@ -419,7 +419,6 @@ class Run:
         return None
 
     def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
-        """Find what is near; tell of how many that is not known."""
         nearby, letters = self.pipeline.nearby, slots.values.get("institution_type", ())
         if nearby is None:
             return
@@ -456,7 +455,6 @@ class Run:
                 return False
 
     def _instantiated(self, template: Template, values: SlotValues) -> Instantiated:
-        """Return a template with values, over the institutions that are asked for."""
         pipeline = self.pipeline
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
@@ -489,7 +487,6 @@ class Run:
             self.known["total"] = total_of(query, found, self._executed)
 
     def _retrieved(self, template: Template, k: int) -> None:
-        """Score classes, filter them, and search chunks of those that are kept."""
         pipeline = self.pipeline
         with self._timed("classes"):
             context = pipeline.mapper.map(template.id, self.known["slots"].first())
@@ -727,7 +724,6 @@ class TemplatePipeline:
         *,
         k: int = 1,
     ) -> Run:
-        """Return a checked question with what was said before it."""
         _check(question, language, k)
         if isinstance(conversation, str):
             if self.store is None:

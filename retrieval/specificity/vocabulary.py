@@ -160,7 +160,6 @@ NEAR = 88.0
 
 @lru_cache(maxsize=1)
 def _asking_words() -> frozenset[str]:
-    """Return the words of the examples that a query answers, and small words."""
     found: set[str] = set()
     for template in load_templates().values():
         for texts in template.examples.values() if template.variants else ():
