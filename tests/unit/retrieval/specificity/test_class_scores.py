@@ -59,13 +59,6 @@ def test_own_schema_has_the_class_of_every_type() -> None:
     assert of_types == CLASS_NAMES
 
 
-def test_own_classes_are_kept_as_their_schema_has_them() -> None:
-    """The file that is read in place of LinkML says what LinkML reads."""
-    schema_folder = resources.files("knowtrail.retrieval.specificity") / "data/schema"
-
-    assert load_lookup(str(schema_folder)).classes == load_lookup().classes
-
-
 @each("context", ContextTemplate)
 def test_own_filter_keeps_some_and_drops_some(context: str) -> None:
     """At the usual threshold each context reduces the classes."""
