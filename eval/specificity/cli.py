@@ -16,15 +16,13 @@ from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.session import open_connection
+from knowtrail.ingest.keys import camel_case
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.specificity.measures import (
-        ExperimentTable,
-        SpecificityResults,
-    )
+    from knowtrail.eval.specificity.measures import ExperimentTable, SpecificityResults
     from knowtrail.eval.statistics import Interval
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
@@ -123,7 +121,6 @@ def specificity(
 def _outcomes(
     settings: Settings, path: Path, about: Path, *, corpus: str | None
 ) -> tuple[Outcome, ...]:
-    """Ask the questions, in memory or, where a corpus is named, the database."""
     from knowtrail.eval.specificity.judging import (
         ask_questions,
         custodians_of,
@@ -166,14 +163,9 @@ def _store(
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "id": outcome.question.id,
-        "question": outcome.question.question,
-        "template": outcome.template,
-        "templateRight": outcome.template_right,
-        "endedRight": outcome.ended_right,
-        "answerRight": outcome.answer_right,
-        "status": outcome.status,
+    told = ("template", "template_right", "ended_right", "answer_right", "status")
+    return {"id": outcome.question.id, "question": outcome.question.question} | {
+        camel_case(name): getattr(outcome, name) for name in told
     }
 
 
@@ -269,7 +261,6 @@ def _why(table: ExperimentTable) -> str:
 
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:
-    """Compare the groups of sessions with those of their stored turns."""
     with open_connection(settings) as connection:
         rows = connection.read("eval/experiment_groups", sessions=results.sessions)
     stored = {row["session"]: row["groups"] for row in rows}

@@ -49,9 +49,6 @@ if TYPE_CHECKING:
         TemplatePipeline,
     )
 
-HALVES = ("dev", "more", "test")
-"""Questions to tune on, more of them, and those that are only reported on."""
-
 OTHERS = ("hard", "fresh")
 """Questions about more institutions, to mend causes with and to report on."""
 
@@ -239,11 +236,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?(?![\w])")
 _MILLIONS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:million|miljoen|mln|m)\b")
 
 
-def says(
-    question: Question,
-    text: str,
-    institutions: Mapping[str, Custodian],
-) -> bool:
+def says(question: Question, text: str, institutions: Mapping[str, Custodian]) -> bool:
     """Return whether the text of an answer says what the labels say."""
     answer, said = question.answer, _plain(text)
     if answer.kind == "list":
@@ -332,7 +325,6 @@ def _holds(said: str, form: str) -> bool:
 def _listed(
     said: str, ids: frozenset[str], institutions: Mapping[str, Custodian]
 ) -> bool:
-    """Return whether a text names these, or `LISTED` and how many, and no others."""
     wanted = {_plain(institutions[one].name) for one in ids}
     named = _named(said, institutions)
     if len(ids) <= LISTED:
@@ -527,7 +519,6 @@ def _plain_value(name: str, value: object, key: Key) -> str:
 
 
 def _expected_classes(question: Question, key: Key) -> frozenset[str]:
-    """Return the classes that the answer is about: of its type, or its institutions."""
     letter = question.slots.get("institution_type")
     if isinstance(letter, str):
         return frozenset({CLASS_NAMES[letter]})
@@ -535,7 +526,6 @@ def _expected_classes(question: Question, key: Key) -> frozenset[str]:
 
 
 def _ended_right(question: Question, result: PipelineResult) -> bool:
-    """Return whether the pipeline ended as the label says, whatever it answered."""
     kind = question.answer.kind
     if kind == "refusal":
         return result.status == "irrelevant"
@@ -561,7 +551,6 @@ _ENDINGS = frozenset({"refusal", "ask", "none", "unanswered"})
 
 
 def _answer_right(question: Question, result: PipelineResult, key: Key) -> bool:
-    """Return whether the answer is right, in its rows and in its words."""
     if not _ended_right(question, result):
         return False
     found = result.execution

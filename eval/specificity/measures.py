@@ -287,9 +287,8 @@ def measure(
         held = sum(getattr(one, holds) for one in outcomes)
         found[name] = wilson_interval(held, len(outcomes))
     if labelled:
-        counts = ("slots_right", "slots_found", "slots_wanted")
         rows = [
-            (one, tuple(float(getattr(one, n)) for n in counts)) for one in labelled
+            (one, tuple(float(getattr(one, n)) for n in _SLOTS)) for one in labelled
         ]
         add("slot_f1", rows, ratio_f1)
     scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
@@ -298,12 +297,10 @@ def measure(
     return {name: found[name] for name in METRICS if name in found}
 
 
-_ENDS = {
-    "right_ending": "answer_right",
-    "wrong_without_notice": "wrong_without_notice",
-}
+_ENDS = {"right_ending": "answer_right", "wrong_without_notice": "wrong_without_notice"}
 """Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
+_SLOTS = ("slots_right", "slots_found", "slots_wanted")
 _RIGHT = {
     "template_accuracy": "template_right",
     "ending_accuracy": "ended_right",
@@ -343,17 +340,12 @@ def labels_key(outcomes: Sequence[Outcome]) -> str:
 def _record(outcome: Outcome) -> EvalRecord:
     question = outcome.question
     scores = {
-        "templateRight": float(outcome.template_right),
-        "endedRight": float(outcome.ended_right),
-        "answerRight": float(outcome.answer_right),
-        "slotsRight": float(outcome.slots_right),
-        "slotsFound": float(outcome.slots_found),
-        "slotsWanted": float(outcome.slots_wanted),
+        name: float(getattr(outcome, name)) for name in (*_RIGHT.values(), *_SLOTS)
     }
-    measured = class_scores(outcome) or {}
+    scores |= class_scores(outcome) or {}
     return EvalRecord(
         record_id=question.id,
-        scores=scores | {camel_case(name): value for name, value in measured.items()},
+        scores={camel_case(name): value for name, value in scores.items()},
         fields=(
             _field(
                 outcome.template_right,

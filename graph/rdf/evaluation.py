@@ -205,7 +205,6 @@ def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
 def _solved(
     run: Any, ctx: QueryContext, plans: Sequence[Plan], rows: Sequence[Solution]
 ) -> Iterator[tuple[int, Solution]]:
-    """Yield the solutions of plans, each with the number of the row that it extends."""
     graph: Any = ctx.graph
     return numbered_all(plans, run, graph.triples, rows)
 

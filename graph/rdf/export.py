@@ -90,7 +90,6 @@ def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
 def _write_by_oxigraph(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
-    """Write a format other than JSON-LD."""
     # In N-Triples the prefixes of others stand in comments.
     import pyoxigraph
 

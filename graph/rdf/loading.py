@@ -322,7 +322,6 @@ class _Import:
         return found
 
     def _write_nodes(self, rows: list[NodeRow]) -> None:
-        """Store nodes in one transaction, with the prefixes that they need."""
         groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in rows:
             self._staging.place(row.iri, row.label, row.name, row.key)
@@ -426,7 +425,6 @@ class _Import:
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]
     ) -> list[_Step]:
-        """Return the statements that store relationships of one kind."""
         # One that is there keeps the properties that the file does not speak of.
         pairs = [{"a": row[5], "b": row[6], "i": i} for i, row in enumerate(edges)]
         params = {"rows": pairs, "name": name}

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +39,7 @@ ORDER = "order"
 
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
 _TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
 _TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
@@ -245,22 +247,13 @@ def _formed(form: str, value: Any) -> Value | None:
             return Value(value, f"{XSD}gYear")
         if _MONTH.fullmatch(value) and value[:4] != "0000":
             return Value(value, f"{XSD}gYearMonth")
-        found = _DATE.fullmatch(value)
-        if found and value == _real_date(*map(int, found.groups())):
-            return Value(value, f"{XSD}date")
+        with suppress(ValueError):
+            if _DATE.fullmatch(value) and date.fromisoformat(value):
+                return Value(value, f"{XSD}date")
     if form == "decimal" and isinstance(value, float) and abs(value) < 1e300:
         text = decimal_text(value)
         return Value(text, f"{XSD}decimal") if float(text) == value else None
     return None
-
-
-def _real_date(year: int, month: int, day: int) -> str:
-    from datetime import date
-
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return ""
 
 
 def content_of(mapping: Mapping, properties: Dictionary[str, Any]) -> str:

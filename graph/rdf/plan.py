@@ -12,13 +12,7 @@ from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.term import Literal, URIRef, Variable
 
 from knowtrail.graph.rdf.clauses import arms_of
-from knowtrail.graph.rdf.patterns import (
-    NODE,
-    VALUE,
-    Reading,
-    is_variable,
-    readings,
-)
+from knowtrail.graph.rdf.patterns import NODE, VALUE, Reading, is_variable, readings
 from knowtrail.graph.rdf.translation import Translation, send
 from knowtrail.graph.rdf.values import candidates, iri_of_term
 
@@ -103,7 +97,6 @@ class Component:
                 first += 1
 
     def _made(self, place: int, signature: Signature, first: int) -> Translation:
-        """Return the statement of a choice of readings."""
         return Translation(
             self.mapping,
             self.combinations[place][0],
@@ -355,22 +348,22 @@ def _extended(
 
 
 def _matched(
-    pattern: Pattern,
-    run: Any,
-    triples: Any,
-    found: Iterator[tuple[int, Solution]],
+    pattern: Pattern, run: Any, triples: Any, found: Iterator[tuple[int, Solution]]
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by the triples of one pattern, looked up for each."""
     # The steps of a path are read for a batch of rows before. What a path leads to is
     # compared with what was asked: rdflib takes an end that is an empty text for none.
     is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
-        asked = [_asked(pattern, solution) for _, solution in batch]
+        asked: list[Any] = [
+            tuple(row.get(term) if is_variable(term) else term for term in pattern)
+            for _, row in batch
+        ]
         if is_path:
             run.steps.prepare(pattern[1], [(s, o) for s, _, o in asked])
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
-                if is_path and not _ends_as_asked(one, triple):
+                if is_path and any(one[n] not in {None, triple[n]} for n in (0, 2)):
                     continue
                 added: dict[Any, Any] = {}
                 for term, value in zip(pattern, triple, strict=True):
@@ -378,14 +371,3 @@ def _matched(
                         break
                 else:
                     yield number, solution | added
-
-
-def _ends_as_asked(asked: tuple[Any, Any, Any], triple: tuple[Any, Any, Any]) -> bool:
-    return all(asked[end] is None or asked[end] == triple[end] for end in (0, 2))
-
-
-def _asked(pattern: Pattern, solution: Solution) -> tuple[Any, Any, Any]:
-    subject, predicate, found = (
-        solution.get(term) if is_variable(term) else term for term in pattern
-    )
-    return subject, predicate, found

@@ -514,10 +514,8 @@ class Rows:
         if namespace not in self._foreign.values():
             prefix = self._prefix(namespace)
             self._foreign[prefix] = self.new_prefixes[prefix] = namespace
-        return self.mapping.shorten(iri) or f"{self._prefix_of(namespace)}__{local}"
-
-    def _prefix_of(self, namespace: str) -> str:
-        return next(p for p, n in sorted(self._foreign.items()) if n == namespace)
+        prefix = min(p for p, n in self._foreign.items() if n == namespace)
+        return self.mapping.shorten(iri) or f"{prefix}__{local}"
 
     def _prefix(self, namespace: str) -> str:
         for prefix, other in self._preferred:

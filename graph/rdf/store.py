@@ -36,11 +36,7 @@ class LiveStore(SimpleMemory):
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        *,
-        base: str = DEFAULT_BASE,
-        seconds: float = 30.0,
+        self, connection: Connection, *, base: str = DEFAULT_BASE, seconds: float = 30.0
     ) -> None:
         super().__init__()
         self.connection = connection

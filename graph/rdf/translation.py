@@ -341,7 +341,6 @@ class Translation:
         return [f"({seek} OR {self.statement.has_label(entity.variable, others)})"]
 
     def _names(self, reading: Reading) -> list[str]:
-        """Return the properties that a reading can mean for the labels allowed."""
         if reading.subject == STATEMENT or reading.labels is None:
             return list(reading.names)
         return self._rule_names(reading, self._nodes[reading.pattern[0]].possible)
@@ -484,7 +483,6 @@ class Translation:
         columns: Sequence[tuple[str, int]],
         labels: Dictionary[Any, tuple[str, list[str]]],
     ) -> set[Node]:
-        """Return the literals, types or predicates that a pattern finds in a row."""
         subject = reading.pattern[0]
         if reading.form == "type":
             if reading.subject == STATEMENT:
@@ -508,7 +506,6 @@ class Translation:
     def _literals(
         self, predicate: str, label: str, name: str, value: Any
     ) -> frozenset[Node]:
-        """Return the literals that a property has under a predicate."""
         # Short texts, which often come again, are remembered.
         is_short = isinstance(value, str) and len(value) <= _SHORT
         key = (predicate, label, name, value) if is_short else None

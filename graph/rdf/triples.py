@@ -183,7 +183,6 @@ def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
 def _nodes(
     run: Runner, mapping: Mapping, iri: str
 ) -> Iterator[tuple[NodeRecord, list[Any]]]:
-    """Yield the node of an IRI with the relationships that begin at it."""
     arms = arms_of(mapping, iri)
     for name, labels, properties in run(
         node_text(list(arms)), {"rows": [{"b": list(arms.values())}]}

@@ -86,7 +86,6 @@ def decode_name(text: str) -> str | None:
 
 
 def _quoted(text: str) -> str:
-    """Percent-encode a text as one segment of a path."""
     if _UNRESERVED.fullmatch(text):
         return text
     quoted = quote(text, safe="")

@@ -151,7 +151,6 @@ class _Reader:
         self.findings.refuse(self.place, name, message)
 
     def leave_out(self, name: str, message: str) -> None:
-        """Take a value out of the row, and note why."""
         self.refuse(name, message)
         del self.row[name]
 
@@ -170,7 +169,6 @@ class _Reader:
         return value or implied
 
     def guessed(self, name: str, guess: Guess | None) -> tuple[Any, float, str | None]:
-        """Take note of a guess; return value, confidence and rule."""
         if guess is None:
             self.findings.unknown[name] += 1
             return None, 0.0, None

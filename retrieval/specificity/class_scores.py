@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
-from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+from knowtrail.retrieval.specificity.query_templates import read_lines
 from knowtrail.retrieval.specificity.vocabulary import data_file
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -181,43 +180,25 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
-    """Read the product's own schema, once."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath("data")
-    with resources.as_file(place) as folder:
-        try:
-            kept = json.loads((folder / COMPILED).read_text("utf-8"))
-        except (OSError, ValueError):
-            kept = {}
-        if kept.get("key") != _schema_key(folder / "schema"):
-            return _load(folder / "schema")
-    return SpecificityLookup({
-        one["name"]: ClassScores(
-            **one
-            | {
-                "attributes": tuple(map(tuple, one["attributes"])),
-                "mixins": tuple(one["mixins"]),
-            }
-        )
-        for one in kept["classes"]
-    })
+    """Read the product's own schema as `compile_schema` wrote it, once."""
+    package = resources.files("knowtrail.retrieval.specificity")
+    found = {}
+    for one in json.loads(package.joinpath("data", COMPILED).read_bytes()):
+        pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
+        pairs |= {"mixins": tuple(one["mixins"])}
+        found[one["name"]] = ClassScores(**one | pairs)
+    return SpecificityLookup(found)
 
 
 COMPILED = "classes.json"
 """The product's own classes as they are read: LinkML takes a second to load."""
 
 
-def _schema_key(folder: Path) -> str:
-    files = sorted((folder / "modules" / "classes").glob("*.yaml"))
-    return content_key(*(path.read_text("utf-8") for path in files))
-
-
 def compile_schema() -> None:
     """Write the product's own classes as they are read, beside their schema."""
     folder = Path(__file__).with_name("data")
-    lookup = _load(folder / "schema")
-    classes = [asdict(found) for found in lookup.classes.values()]
-    kept = {"key": _schema_key(folder / "schema"), "classes": classes}
-    (folder / COMPILED).write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    classes = list(map(asdict, _load(folder / "schema").classes.values()))
+    (folder / COMPILED).write_text(json.dumps(classes, indent=1) + "\n", "utf-8")
 
 
 def _load(folder: Path) -> SpecificityLookup:
@@ -297,7 +278,6 @@ def _class(name: str, definition: Any, where: str) -> ClassScores:
 
 
 def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
-    """Return the items of a mapping of LinkML's."""
     inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
     if inner is None:
         msg = f"{where}: {_BY_CONTEXT} is {str(value)[:80]!r}: write context: score."
@@ -418,9 +398,7 @@ class ClassFilter:
         self.threshold = threshold
 
     def filter(
-        self,
-        scores: Mapping[str, float],
-        boosts: Mapping[str, float] | None = None,
+        self, scores: Mapping[str, float], boosts: Mapping[str, float] | None = None
     ) -> FilteredClasses:
         """Return the classes at or above the threshold, and the others."""
         added = boosts or {}

@@ -21,12 +21,7 @@ import numpy as np
 
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.specificity.class_scores import check_threshold
-from knowtrail.retrieval.specificity.cues import (
-    compares,
-    counts,
-    residue,
-    unanswerable,
-)
+from knowtrail.retrieval.specificity.cues import compares, counts, residue, unanswerable
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder, named_kind
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
@@ -137,7 +132,6 @@ def family_of(template: Template) -> str:
 
 
 def _of_place(text: str) -> str:
-    """Return an example that speaks of any kind of place."""
     return MASK.sub(lambda found: f"{{{_kind(found[1])}}}", text)
 
 

@@ -97,9 +97,7 @@ def read_conversation(
     """Return the last turns of a conversation, none where it is new."""
     found = Conversation(id=_check_conversation(name), owner=owner)
     rows = connection.read(
-        "retrieval/specificity_conversation",
-        conversation=found.key,
-        limit=len(RECENCY),
+        "retrieval/specificity_conversation", conversation=found.key, limit=len(RECENCY)
     )
     turns = [_past_turn(row["turn"]) for row in reversed(rows)]
     return replace(found, turns=tuple(turns))

@@ -154,7 +154,6 @@ def _spans(
 
 
 def _aims(template: Template, slots: Slots) -> set[str]:
-    """Return what a query with values is after."""
     order = slots.values.get("order")
     aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
     return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
@@ -195,7 +194,6 @@ def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) 
 
 
 def _heeded(form: str, aims: set[str]) -> bool:
-    """Return whether a query that is after something heeds a word."""
     if form in _USED_BY:
         return bool(_USED_BY[form] & aims)
     if form in _BEYOND or form.isdigit():

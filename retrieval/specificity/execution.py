@@ -178,10 +178,7 @@ def execute(
                 values = (_value(term) for term in row)  # type: ignore[union-attr]
                 found.append((*run.label.values(), *values))
     return Execution(
-        columns=columns,
-        rows=tuple(found),
-        seconds=time.monotonic() - begin,
-        cut=cut,
+        columns=columns, rows=tuple(found), seconds=time.monotonic() - begin, cut=cut
     )
 
 

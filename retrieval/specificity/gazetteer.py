@@ -59,7 +59,6 @@ def place_name(text: str, language: str) -> str:
 
 @lru_cache(maxsize=8)
 def _subdivisions_of(countries: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """Return names and ISO 3166-2 codes of the parts of countries."""
     found = []
     for country in sorted(countries):
         for part in pycountry.subdivisions.get(country_code=country) or ():

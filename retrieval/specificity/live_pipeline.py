@@ -19,7 +19,7 @@ from knowtrail.retrieval.specificity.class_scores import (
 )
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
-from knowtrail.retrieval.specificity.nearby import Nearby
+from knowtrail.retrieval.specificity.institutions import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.template_pipeline import (
     PipelineOptions,

@@ -146,7 +146,7 @@ def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
         last = found[-1] if found else None
         beside = last is not None and _beside(question, last, mention)
         if last and beside and mention.kind == "country" and last.about:
-            if mention.value in _countries(last):
+            if mention.value in {p.rpartition(", ")[2] for p in last.about.split("; ")}:
                 known = replace(last, text=question[last.start : mention.end])
                 known = replace(known, end=mention.end)
                 found[-1] = known if ";" not in last.about else _in(known, mention)
@@ -167,7 +167,6 @@ def _settled(question: str, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def _beside(question: str, city: Mention, country: Mention) -> bool:
-    """Return whether a country stands right behind a town, and so belongs to it."""
     between = question[city.end : country.start]
     return (
         (city.kind, country.kind) == ("city", "country")
@@ -176,12 +175,7 @@ def _beside(question: str, city: Mention, country: Mention) -> bool:
     )
 
 
-def _countries(city: Mention) -> set[str]:
-    return {place.rpartition(", ")[2] for place in city.about.split("; ")}
-
-
 def _in(city: Mention, place: Mention) -> Mention:
-    """Return a town of which there are several, in a region or country."""
     return replace(city, within=place) if ";" in city.about else city
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
@@ -60,29 +60,25 @@ class SpecificityMetrics:
         with extra("templates", "Measuring templates"):
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
         self.registry = CollectorRegistry() if registry is None else registry
+        by_template: Any = {"labelnames": ["template_id"], "registry": self.registry}
         self._classified = Counter(
             "specificity_template_classifications_total",
             "Questions classified, by template",
-            ["template_id"],
-            registry=self.registry,
+            **by_template,
         )
-        self._before = Histogram(
-            "specificity_classes_before_filter",
-            "Classes before filtering by specificity",
-            buckets=BUCKETS,
-            registry=self.registry,
-        )
-        self._after = Histogram(
-            "specificity_classes_after_filter",
-            "Classes after filtering by specificity",
-            buckets=BUCKETS,
-            registry=self.registry,
+        self._before, self._after = (
+            Histogram(
+                f"specificity_classes_{when}_filter",
+                f"Classes {when} filtering by specificity",
+                buckets=BUCKETS,
+                registry=self.registry,
+            )
+            for when in ("before", "after")
         )
         self._threshold = Gauge(
             "specificity_threshold",
             "Threshold of the last filter, by context template",
-            ["template_id"],
-            registry=self.registry,
+            **by_template,
         )
 
     def classified(self, template_id: str) -> None:

@@ -17,11 +17,7 @@ from knowtrail.graph.models.prompts import (
     whole_characters,
 )
 from knowtrail.retrieval.specificity.gazetteer import place_name
-from knowtrail.retrieval.specificity.vocabulary import (
-    data_file,
-    said_in,
-    type_words,
-)
+from knowtrail.retrieval.specificity.vocabulary import data_file, said_in, type_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +28,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.class_scores import RankedChunk
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.execution import Execution
-    from knowtrail.retrieval.specificity.query_templates import (
-        SlotValues,
-    )
+    from knowtrail.retrieval.specificity.query_templates import SlotValues
     from knowtrail.retrieval.specificity.query_templates import (
         Template as QueryTemplate,
     )
@@ -120,7 +114,6 @@ def doubt_text(doubt: Doubt, language: str) -> str:
 
 
 def _with_names(text: str, language: str) -> str:
-    """Return a candidate in which codes of countries and regions are names."""
     return _CODES.sub(lambda found: place_name(found[0], language), text)
 
 

@@ -132,7 +132,6 @@ class _Compared:
 
 
 def _operator(text: str, start: int, end: int) -> _Compared:
-    """Return how a quantity at a place in a text is compared."""
     before = text[:start]
     if found := _SUFFIX.match(text, end):
         name = "ge" if found["onwards"] else str(found.lastgroup)
@@ -186,7 +185,6 @@ def years(text: str) -> list[Mention]:
 def _quantity(
     text: str, view: Digits, span: tuple[int, int], compared: _Compared, **given: Any
 ) -> Mention:
-    """Return the mention of a quantity that stands somewhere in a view of a text."""
     start, end = map(view.place, span)
     around = view.place(compared.begin), view.place(compared.end)
     lead = around[0] if compared.excluded else -1

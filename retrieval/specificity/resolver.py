@@ -12,13 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.cues import loose_words, residue
+from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
     named_kind,
     question_words,
     without_excluded,
 )
-from knowtrail.retrieval.specificity.nearby import asked_distance
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
     joined,
@@ -262,13 +262,8 @@ class ConversationContextResolver:
         return self._joined(question, mentions, last, language)
 
     def _joined(
-        self,
-        question: str,
-        mentions: Sequence[Mention],
-        last: PastTurn,
-        language: str,
+        self, question: str, mentions: Sequence[Mention], last: PastTurn, language: str
     ) -> Resolution:
-        """Return a follow-up together with the turn that it builds on."""
         asked, out = without_excluded(
             last.resolved, self._finder.find_all(last.resolved)
         )
@@ -358,7 +353,6 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 
 
 def _nowhere(question: str) -> bool:
-    """Return whether a question says `there` or `in that city` for a place."""
     return bool(_P["there"].search(question) or _P["that_place"].search(question))
 
 

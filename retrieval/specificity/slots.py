@@ -92,7 +92,6 @@ class SlotExtractor:
     def _value(
         self, slot: Slot, question: str, mentions: Sequence[Mention], *, each: bool
     ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
-        """Return the value of a slot that is no place."""
         of_kind = [m for m in mentions if m.kind == slot.type]
         if slot.type == "choice":
             return _choice(slot, question, mentions), []
@@ -120,14 +119,17 @@ class SlotExtractor:
             return None, [doubt]
         if not of_kind:
             return None, []
-        others = (m for m in of_kind[1:] if not _same(m, of_kind[0]))
-        doubts = [Doubt("only", slot.name, m.text, (of_kind[0].text,)) for m in others]
-        return of_kind[0].value, doubts
+        first = of_kind[0]
+        others = (
+            m for m in of_kind if (m.value, m.relation) != (first.value, first.relation)
+        )
+        return first.value, [
+            Doubt("only", slot.name, m.text, (first.text,)) for m in others
+        ]
 
     def _places(
         self, template: Template, mentions: Sequence[Mention]
     ) -> tuple[SlotValues, list[Doubt]]:
-        """Return the places that a question names, for the slots there are."""
         # Several places of one kind are all taken. Of several kinds, the smallest is
         # taken, unless the template asks for each; what is left out is told.
         wanted = [n for n, s in template.slots.items() if s.type in PLACES]
@@ -260,10 +262,6 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
         said = next((m.relation for m in mentions if m.kind == kind), None)
     plain = slot.name == "date_relation" and said == slot.default
     return said if said in slot.values and not plain else None
-
-
-def _same(one: Mention, other: Mention) -> bool:
-    return (one.value, one.relation) == (other.value, other.relation)
 
 
 def _left_out(left: Sequence[tuple[str, str]], taken: SlotValues) -> list[Doubt]:

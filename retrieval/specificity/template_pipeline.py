@@ -40,13 +40,14 @@ from knowtrail.retrieval.specificity.execution import (
     summed,
 )
 from knowtrail.retrieval.specificity.institutions import (
+    NEAR,
+    asked_distance,
     narrowed,
     paired,
     told_apart,
     total_of,
 )
 from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
-from knowtrail.retrieval.specificity.nearby import NEAR, asked_distance
 from knowtrail.retrieval.specificity.phrases import (
     PASSAGES,
     SHOWN,
@@ -94,13 +95,13 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.cues import Relevance
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.nearby import Nearby, Vicinity
     from knowtrail.retrieval.specificity.query_templates import (
         Instantiated,
         SlotValues,
@@ -418,7 +419,6 @@ class Run:
         return None
 
     def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
-        """Find what is near; tell of how many that is not known."""
         nearby, letters = self.pipeline.nearby, slots.values.get("institution_type", ())
         if nearby is None:
             return
@@ -455,7 +455,6 @@ class Run:
                 return False
 
     def _instantiated(self, template: Template, values: SlotValues) -> Instantiated:
-        """Return a template with values, over the institutions that are asked for."""
         pipeline = self.pipeline
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
@@ -488,14 +487,14 @@ class Run:
             self.known["total"] = total_of(query, found, self._executed)
 
     def _retrieved(self, template: Template, k: int) -> None:
-        """Score classes, filter them, and search chunks of those that are kept."""
         pipeline = self.pipeline
         with self._timed("classes"):
             context = pipeline.mapper.map(template.id, self.known["slots"].first())
             scores = pipeline.cached_scores.get_all_scores(context)
             boosts = context_boosts(self.before)
             classes = pipeline.class_filter.filter(scores, boosts)
-            group = self._group()
+            dealt, key = pipeline.experiment, self.before.key
+            group = dealt.group(key) if dealt and key is not None else None
             self.known |= {
                 "context_template": context,
                 "boosts": boosts,
@@ -529,11 +528,6 @@ class Run:
             all_scores = {**classes.kept, **classes.dropped}
             ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
             self.known["chunks"] = ranked
-
-    def _group(self) -> Group | None:
-        if self.pipeline.experiment is None or self.before.key is None:
-            return None
-        return self.pipeline.experiment.group(self.before.key)
 
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
@@ -730,7 +724,6 @@ class TemplatePipeline:
         *,
         k: int = 1,
     ) -> Run:
-        """Return a checked question with what was said before it."""
         _check(question, language, k)
         if isinstance(conversation, str):
             if self.store is None:

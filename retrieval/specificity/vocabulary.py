@@ -13,8 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.specificity.query_templates import load_templates
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
+from knowtrail.retrieval.specificity.query_templates import load_templates, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,7 +160,6 @@ NEAR = 88.0
 
 @lru_cache(maxsize=1)
 def _asking_words() -> frozenset[str]:
-    """Return the words of the examples that a query answers, and small words."""
     found: set[str] = set()
     for template in load_templates().values():
         for texts in template.examples.values() if template.variants else ():

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from knowtrail.eval.specificity.judging import (
-    HALVES,
     Question,
     bundled_questions,
     custodians_of,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CUSTODIANS = custodians_of(bundled_custodians())
+HALVES = ("dev", "more", "test")
 QUESTIONS = {half: load_questions(bundled_questions(half)) for half in HALVES}
 ALL = [question for half in HALVES for question in QUESTIONS[half]]
 LATER = {

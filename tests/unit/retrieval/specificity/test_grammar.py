@@ -13,7 +13,7 @@ from knowtrail.eval.specificity.judging import (
     institutions_of,
     memory_pipeline,
 )
-from knowtrail.retrieval.specificity.nearby import KILOMETRES, asked_distance
+from knowtrail.retrieval.specificity.institutions import KILOMETRES, asked_distance
 from knowtrail.retrieval.specificity.quantities import (
     AMOUNTS,
     DATES,
