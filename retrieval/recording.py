@@ -221,10 +221,11 @@ async def arecord(
 
 async def _migrate(connection: AsyncConnection, found: int) -> None:
     """Bring an older schema up to date, as `apply_schema` does."""
-    for version, commands in migrations(found):
+    for _, commands in migrations(found):
         for command in commands:
             await connection.arun_schema(command)
-        await connection.awrite("schema/version_write", version=version)
+    if found < SCHEMA_VERSION:
+        await connection.awrite("schema/version_write", version=SCHEMA_VERSION)
 
 
 def _failed(error: DatabaseError) -> str:

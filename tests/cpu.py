@@ -7,6 +7,7 @@ Neo4j, which are nobody's children. A busy machine changes them less than times.
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -32,11 +33,13 @@ def _servers(base: str) -> float:
     there = set(psutil.pids())
     for pid in there - _seen:
         with suppress(psutil.Error):
-            words = " ".join(psutil.Process(pid).cmdline())
+            process = psutil.Process(pid)
+            words = " ".join(process.cmdline())
             if "server._child" in words and base in words:
                 _clocks[pid] = 0.0
+            if time.time() - process.create_time() > 1:  # its words are its own now
+                _seen.add(pid)
     _seen.intersection_update(there)
-    _seen.update(there)
     for pid in there & _clocks.keys():
         with suppress(psutil.Error):
             times = psutil.Process(pid).cpu_times()

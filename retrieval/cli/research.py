@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.research.report import ResearchReport
 
 
 @click.command()
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     "--report",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the report to a file, .md or .html, in place of the terminal.",
+    help="Write the report to a file, .md or .html, in place of the terminal; beside "
+    "NAME.md goes a picture of the walks, NAME.walks.svg.",
 )
 @click.option(
     "--approve", is_flag=True, help="Show the plan, and ask before walking for it."
@@ -65,7 +67,7 @@ def research(
     """
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.errors import StorageError
-    from knowtrail.graph.files.whole import check_output, write_file
+    from knowtrail.graph.files.whole import check_output
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.research.run import check_budget
@@ -73,7 +75,8 @@ def research(
 
     check_question(question)
     check_budget(budget)
-    suffix = "" if report is None else check_output(report, (".md", ".html"))
+    if report is not None:
+        check_output(report, (".md", ".html"))
     model = load_model(model_name, settings)
     with open_connection(settings) as connection, progress_bars() as progress:
         found = run(
@@ -90,7 +93,7 @@ def research(
     told, failure = found.markdown(), None
     if report is not None:
         try:
-            write_file(report, found.html() if suffix == ".html" else told)
+            _write(report, found)
             told = f"{found.about}\nReport: {report}"
         except StorageError as error:  # what was found at such cost is shown at least
             failure = error
@@ -101,6 +104,18 @@ def research(
         click.echo(f"  {own} cypher --saved research_claims -p research={found.id}")
     if failure is not None:
         raise failure
+
+
+def _write(path: Path, report: ResearchReport) -> None:
+    """Write a page, or Markdown with its picture beside it."""
+    from knowtrail.graph.files.whole import write_file
+
+    if path.suffix.lower() == ".html":
+        write_file(path, report.html())
+        return
+    picture = path.with_suffix(".walks.svg")
+    write_file(picture, report.picture)
+    write_file(path, report.markdown(picture.name))
 
 
 def _approved(plan: Sequence[str]) -> Sequence[str]:

@@ -9,6 +9,7 @@ const SHAPES = {
 };
 const CORNERS = { diamond: 4, triangle: 3, hexagon: 6, pentagon: 5, octagon: 8 };
 const DASHES = { THEME_SIMILAR_TO: "dashed", SIMILAR_TO: "solid", NEXT_CHUNK: "dotted", FROM_DOCUMENT: "dotted", HAS_THEME: "dotted", IN_CORPUS: "dotted" };
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 const FONT = 12, LINE = 14, SIZE = 18, SLICE = 14, FIRST_SLICE = 120, EDGE = 46, MANY = 600;
 
 /** Destroy the pictures in an element whose content goes. */
@@ -42,6 +43,7 @@ export class Picture {
     cancelAnimationFrame(this.frame);
     this.observer.disconnect();
     document.removeEventListener("themechange", this.restyle);
+    DARK.removeEventListener("change", this.restyle);
     this.cy.destroy();
   }
 
@@ -187,6 +189,7 @@ export class Picture {
     this.observer = new ResizeObserver(() => { this.cy.resize(); this.fit(); });
     this.observer.observe(this.canvas);
     document.addEventListener("themechange", this.restyle);
+    DARK.addEventListener("change", this.restyle);
   }
 
   #key(event) {

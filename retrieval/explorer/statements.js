@@ -63,7 +63,7 @@ function keeping(values, context, written) {
 
 /** Rows as a table, and as a graph where there are nodes in them. */
 function results(found, context) {
-  const listing = () => table(found, context, { name: "rows", title: counted(found.rows.length, "row"), heads: String });
+  const listing = () => table(found, context, { name: "rows", title: counted(found.rows.length, "row"), plain: true });
   if (!found.graph.nodes.length) return listing();
   const rows = el("div", { hidden: true }), host = el("div", { class: "host high" }), tabs = el("div", { class: "tabs", role: "group", "aria-label": "Shown as" });
   const show = (graph) => {
@@ -75,10 +75,15 @@ function results(found, context) {
   tabs.append(button("Graph", () => show(true)), button("Table", () => show(false)));
   setTimeout(() => { // when it stands in the page and has a size
     if (!host.isConnected) return;
-    const drawing = picture(host, context, "cypher");
-    drawing.show(found.graph);
-    if (found.graph.more) drawing.say(`The first ${counted(found.graph.nodes.length, "node")} are drawn.`);
-    show(true);
+    try {
+      const drawing = picture(host, context, "cypher");
+      drawing.show(found.graph);
+      if (found.graph.more) drawing.say(`The first ${counted(found.graph.nodes.length, "node")} are drawn.`);
+      show(true);
+    } catch (error) {
+      show(false);
+      throw error;
+    }
   });
   return [tabs, host, rows];
 }
@@ -98,6 +103,6 @@ export async function procedures(host, values, context) {
     form((given) => filled(result, async () => {
       const fields = new Map([...chosen.arguments, ...chosen.options].map((one) => [one.name, one]));
       const asked = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "").map(([name, value]) => [name, typed(fields.get(name), value)]));
-      return table(await procedure(chosen.name, asked), context, { name: chosen.name, heads: String });
+      return table(await procedure(chosen.name, asked), context, { name: chosen.name, plain: true });
     }), chosen.arguments.map((one) => row(one, true)), el("details", {}, el("summary", {}, "Options"), chosen.options.map((one) => row(one, false))), el("button", { class: "main" }, "Call")), result);
 }

@@ -33,20 +33,20 @@ export function text(value) {
 const words = (column) => column.replace(/([a-z\d])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
 /** A table of rows, whose cells lead on; columns without any value are left out, ids are cut short. */
-export function table({ columns, rows, more = false }, context, { name = "rows", title = null, drawn = {}, without = [], heads = words } = {}) {
+export function table({ columns, rows, more = false }, context, { name = "rows", title = null, drawn = {}, without = [], plain = false } = {}) {
   const there = (value) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length);
   const kept = columns.map((column, n) => [column, n]).filter(([column, n]) => !QUIET.has(column) && !without.includes(column) && rows.some((row) => there(row[n])));
   const figures = new Set(kept.filter(([column, n]) => !drawn[column] && rows.every((row) => !there(row[n]) || typeof row[n] === "number")).map(([column]) => column));
   const cell = (row, column, n) => {
     if (drawn[column]) return el("td", {}, drawn[column](row[n], Object.fromEntries(columns.map((each, m) => [each, row[m]]))));
-    const to = target(column, row[n], context), whole = ENDS.has(column) ? text(row[n]).replaceAll("_", " ") : text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
+    const to = target(column, row[n], context), whole = plain && Array.isArray(row[n]) ? JSON.stringify(row[n]) : ENDS.has(column) && !plain ? text(row[n]).replaceAll("_", " ") : text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
     const kind = figures.has(column) ? "figure" : TIME.test(row[n]) ? "time" : whole.length > LONG ? "long" : whole.length > SOME && !id ? "some" : null;
     return el("td", { class: kind, dir: "auto", title: id && whole }, to ? el("a", { href: to }, shown) : shown);
   };
   const head = el("div", { class: "caption" }, title && el("h2", {}, title), more && el("span", { class: "quiet" }, `The first ${rows.length} rows`), rows.length > 0 && button("CSV", () => save(`${name}.csv`, csv(columns, rows), "text/csv"), { "aria-label": `Save ${title ?? name} as CSV` }));
   if (!rows.length) return el("section", {}, head, el("p", { class: "quiet" }, "Nothing is stored."));
   return el("section", {}, head, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title ?? name },
-    el("table", {}, el("thead", {}, el("tr", {}, kept.map(([column]) => el("th", { scope: "col", class: figures.has(column) && "figure" }, heads(column))))),
+    el("table", {}, el("thead", {}, el("tr", {}, kept.map(([column]) => el("th", { scope: "col", class: figures.has(column) && "figure" }, plain ? column : words(column))))),
       el("tbody", {}, rows.map((row) => el("tr", {}, kept.map(([column, n]) => cell(row, column, n))))))));
 }
 

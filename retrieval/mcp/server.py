@@ -90,9 +90,17 @@ def _limited(tool: Tool, *, seconds: float | None = SECONDS) -> Tool:
     @wraps(tool)
     async def limited(beating: Context[Any] | None = None, **given: Any) -> Any:
         try:
-            async with asyncio.timeout(seconds), _beating(beating, tool.__name__):
+            async with (
+                asyncio.timeout(seconds) as limit,
+                _beating(beating, tool.__name__),
+            ):
                 return await tool(**given)
         except TimeoutError as error:
+            if not limit.expired():  # of a model or a server that was asked
+                msg = (
+                    f"{tool.__name__} was not answered in time: {error or 'try again'}."
+                )
+                raise ToolError(msg) from error
             msg = f"{tool.__name__} took longer than {seconds:g} s: ask for less."
             raise ToolError(msg) from error
         except KnowtrailError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -16,6 +17,7 @@ from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.mcp.answers import (
+    CHARS_PER_TOKEN,
     Answer,
     Chain,
     Corpus,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.traverse import TraverseResult
 
 Question: TypeAlias = Annotated[
     str, Field(description="what to find out, in words", max_length=10_000)
@@ -69,6 +72,8 @@ milliseconds, createdAt) Step(index, hop, score, reason, title, text)
 Extraction(variant, model, status) Fact(text, confidence) Concept(name) Gap(text)
 Entity(name) EvalRun(kind) EvalRecord Metric(name, value, ciLow, ciHigh, n) Battle
 Custodian(name, city, institutionType): an institution
+Research(question, status) SubQuestion(text, reason) Finding(text) Claim(text)
+Verdict(verdict, by, score)
 Relationships:
 (Document)-[:IN_CORPUS]->(Corpus) (Chunk)-[:FROM_DOCUMENT]->(Document)
 (Chunk)-[:NEXT_CHUNK]->(Chunk)-[:HAS_SENTENCE]->(Sentence)-[:NEXT_SENTENCE]->(Sentence)
@@ -82,6 +87,8 @@ Relationships:
 (Extraction)-[:LACKS]->(Gap) (Concept)-[:CAUSES {strength}]->(Concept)
 (Entity)-[:RELATES {relation}]->(Entity) (Fact)-[:SUPPORTED_BY {score}]->(Sentence)
 (EvalRun)-[:HAS_RECORD]->(EvalRecord) (EvalRun)-[:HAS_METRIC]->(Metric)
+(Research)-[:ASKS]->(SubQuestion)-[:FOUND]->(Finding)-[:SUPPORTED_BY]->(Sentence)
+(Research)-[:CLAIMS]->(Claim)-[:DRAWN_FROM]->(Finding) (Claim)-[:HAS_VERDICT]->(Verdict)
 Look up by Document(corpus, titleKey), the title as MediaWiki writes it;
 db.index.fulltext.queryNodes('chunk_text', $words) and ('document_title', $words) find
 words. Always use LIMIT.
@@ -90,6 +97,8 @@ words. Always use LIMIT.
 SECONDS, STATEMENT_SECONDS = 60.0, 30.0
 """How long a tool, and a statement, may take; then its query is ended too."""
 
+_NOT_FOR_AGENTS = {"classes", "citation"}
+"""What of an answer about institutions is long, and stands in its chunks too."""
 _SAMPLE = 1000
 _TITLES = 10
 _CHAINS = 2_000
@@ -195,30 +204,21 @@ class Tools:
         cursor: Cursor = None,
     ) -> Answer[Walked]:
         """Walk for a question with several algorithms, and see what each found."""
-        first = _place(cursor)
-        names = compared_algorithms(algorithms)[first:]
-        if not names:
-            return Answer(parts=[])
-        results = await acompare(
-            self._connection,
-            question,
-            algorithms=names,
-            corpus=self._corpus(corpus),
-            settings=self._settings,
-            time_limit=0.8 * SECONDS,
-        )
-        parts = [
-            Walked(
-                algorithm=result.walk.algorithm,
-                documents=list(dict.fromkeys(s.chunk.title for s in result.walk.steps)),
-                sentences=len(result.walk.sentences),
-                hops=result.walk.hops,
-                stop_reason=result.walk.stop_reason,
-                walk_id=result.traversal_id,
-                error=result.error,
+        first, parts = _place(cursor), list[Walked]()
+        end = time.monotonic() + 0.8 * SECONDS
+        # Each by itself, so that no walk is stored of which no answer tells but one.
+        for name in compared_algorithms(algorithms)[first:]:
+            (result,) = await acompare(
+                self._connection,
+                question,
+                algorithms=[name],
+                corpus=self._corpus(corpus),
+                settings=self._settings,
+                time_limit=max(0.0, end - time.monotonic()),
             )
-            for result in results
-        ]
+            parts.append(_walked(result))
+            if fitting(parts, max_tokens).cursor is not None:
+                break
         return fitting(parts, max_tokens, first=first)
 
     async def explain_walk(
@@ -351,12 +351,18 @@ class Tools:
     ) -> dict[str, Any]:
         """Answer a question about institutions: which, where, how many, how old."""
         first = _place(cursor)
-        most = min(first + k, 1000)
-        values = {"question": question, "corpus": self._corpus(corpus), "k": most}
-        found = await asyncio.to_thread(self._templates.answered, values, "mcp")
-        rest = plain_value(found["rows"][first:])
-        rows = fitting_rows(found["columns"], rest, max_tokens, first=first)
-        return {**plain_value(found), **rows.model_dump()}
+        values = {"question": question, "corpus": self._corpus(corpus), "k": k}
+        found = plain_value(
+            await asyncio.to_thread(self._templates.answered, values, "mcp")
+        )
+        rows = fitting_rows(
+            found["columns"], found["rows"][first:], max_tokens, first=first
+        ).model_dump()
+        room = max(0, max_tokens - len(str(rows["rows"])) // CHARS_PER_TOKEN)
+        read = [] if first else [[chunk] for chunk in found["chunks"]]
+        chunks = [chunk for (chunk,) in fitting_rows([], read, room).rows]
+        kept = {name: found[name] for name in found if name not in _NOT_FOR_AGENTS}
+        return {**kept, **rows, "chunks": chunks}
 
     def _corpus(self, name: str | None) -> str | None:
         """Return the corpus that is asked, that of the settings where none is named."""
@@ -439,6 +445,19 @@ class Tools:
                 progress=progress,
             )
         return f"Forgot {title!r} of {corpus}."
+
+
+def _walked(result: TraverseResult) -> Walked:
+    walk = result.walk
+    return Walked(
+        algorithm=walk.algorithm,
+        documents=list(dict.fromkeys(step.chunk.title for step in walk.steps)),
+        sentences=len(walk.sentences),
+        hops=walk.hops,
+        stop_reason=walk.stop_reason,
+        walk_id=result.traversal_id,
+        error=result.error,
+    )
 
 
 def _telling(context: Context[Any]) -> Progress:

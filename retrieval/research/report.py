@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 from knowtrail.graph.cli.rows import counted, plain_text
 from knowtrail.graph.files.templates import templates
@@ -133,10 +134,15 @@ class ResearchReport:
         """Return what was asked, each question followed by those that it led to."""
         return depth_first(self.questions)
 
-    def markdown(self) -> str:
-        """Return the report as Markdown; nothing in a text can become markup."""
+    def markdown(self, picture: str | None = None) -> str:
+        """Return the report as Markdown; nothing in a text can become markup.
+
+        Args:
+            picture: The address of the walks as a picture, where there is a file.
+        """
         page = templates(_FOLDER, escape=_escaped).get_template("report.md")
-        return f"{page.render(report=self).rstrip()}\n"
+        address = None if picture is None else quote(picture)
+        return f"{page.render(report=self, address=address).rstrip()}\n"
 
     def html(self) -> str:
         """Return the report as a page that needs nothing else and can reach nothing."""

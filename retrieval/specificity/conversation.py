@@ -125,7 +125,7 @@ def store_turn(
     Turns of one conversation that are stored at once follow each other in some order:
     its chain never forks.
     """
-    from knowtrail.graph.db.schema import apply_schema, schema_version
+    from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 
     _check_conversation(result.conversation.id or "")
     name = result.conversation.key or ""
@@ -133,7 +133,7 @@ def store_turn(
     turn_id = content_key(
         "turn", name, len(before.turns), result.question, now.isoformat()
     )
-    if schema_version(connection) is None:
+    if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
     connection.write(
         "retrieval/specificity_turn",

@@ -14,6 +14,7 @@ from neo4j.exceptions import TransientError
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.db.driver import translate_errors
+from knowtrail.graph.db.user_statements import aread_statement, run_statement
 from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,
@@ -334,3 +335,34 @@ async def test_the_asynchronous_twin_writes_and_streams(
     assert written.nodes_created == 2
     assert names == ["a", "b"]
     assert [row["name"] for row in connection.read("corpus/list")] == names
+
+
+async def test_a_statement_is_explained_with_its_parameters(
+    server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the server plans it once: a plan is kept by the types of what is given."""
+    text, given = "RETURN $n AS n", {"n": 1}
+    seen: list[tuple[str, Any]] = []
+    plain, later = neo4j.Session.run, neo4j.AsyncSession.run
+
+    def run(self: Any, asked: Any, values: Any = None, **more: Any) -> Any:
+        seen.append((asked, values))
+        return plain(self, asked, values, **more)
+
+    async def arun(self: Any, asked: Any, values: Any = None, **more: Any) -> Any:
+        seen.append((asked, values))
+        return await later(self, asked, values, **more)
+
+    monkeypatch.setattr(neo4j.Session, "run", run)
+    monkeypatch.setattr(neo4j.AsyncSession, "run", arun)
+    with Connection.open(server) as connection:
+        seen.clear()
+        with run_statement(connection, text, given) as statement:
+            assert list(statement) == [[1]]
+    assert seen == [(f"EXPLAIN\n{text}", given), (text, given)]
+    async with await AsyncConnection.open(server) as connection_:
+        seen.clear()
+        assert await aread_statement(connection_, text, given, limit=2) == (
+            *(("n",), [[1]]),
+        )
+    assert seen == [(f"EXPLAIN\n{text}", given), (text, given)]

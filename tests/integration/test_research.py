@@ -235,6 +235,12 @@ def test_everything_is_a_node_that_saved_queries_show(isles: Connection) -> None
         one.text for _, part in found.parts for one in part
     }
     assert all(row["claim"] in row["sentences"][0] for row in claims)
+    noted = isles.read("inspect/research_findings", research=found.id, limit=None)
+    assert {row["finding"] for row in noted} == {f["text"] for f in found.findings}
+    assert {row["finding"] for row in noted if row["claimed"]} == {
+        row["claim"] for row in claims
+    }
+    assert all(row["finding"] in row["sentences"][0] for row in noted)
     assert [f.check for f in verify_corpus(isles, "isles") if f.count] == []
 
 
@@ -285,6 +291,27 @@ def test_a_model_plans_notes_drafts_and_judges(isles: Connection) -> None:
     assert "It was Ivo." in found.markdown().partition("do not support")[2]
     assert len(asked) == found.cost["calls"] <= 30
     assert found.notes[0].startswith("Written by scripted.")
+
+
+def test_what_sentences_contradict_is_asked(
+    isles: Connection, server: Settings
+) -> None:
+    """Where a model sees two sentences apart, it is walked for what settles them."""
+    fill(isles, server, Ledger="The lamp of Skarn was built by Osk Tarn in 1868.")
+    settling = "Was the lamp of Skarn built by Ivo Brandt or by Osk Tarn?"
+
+    def doubting(prompt: str) -> str:
+        if "JSON: `notes`" not in prompt or settling in prompt:
+            return sensible(prompt)
+        apart = "in 1871" in prompt and "in 1868" in prompt
+        notes = [{"text": "Noted so.", "numbers": [1]}]
+        return json.dumps({"notes": notes, "missing": [settling] if apart else []})
+
+    found = ask(isles, model=scripted(doubting)[0], budget=30)
+
+    (asked,) = [q for q in found.questions if q["text"] == settling]
+    assert (asked["reason"], bool(asked["walked"])) == ("model", True)
+    assert asked["parent"] is not None
 
 
 def test_claims_that_no_call_is_left_for_are_checked_by_cosine(
@@ -773,6 +800,8 @@ def test_the_command_writes_reports(
     text = (tmp_path / "report.md").read_text("utf-8")
     assert "## Sources" in text
     assert "<b>museum" not in page + text
+    assert "passage](report.walks.svg)" in text
+    assert "<circle" in (tmp_path / "report.walks.svg").read_text("utf-8")
     shown = line.run("research", QUESTION, "--budget", "2", "--json")
     assert '"stopReason": "budget"' in shown.out
 

@@ -20,6 +20,7 @@ from knowtrail.graph.db.schema import (
 )
 from knowtrail.graph.errors import (
     CorpusDriftError,
+    DatabaseError,
     InputError,
     SchemaError,
     SettingsError,
@@ -176,13 +177,23 @@ def test_uniqueness_is_enforced(applied: Connection) -> None:
 
 
 def test_interrupted_application_is_completed(applied: Connection) -> None:
-    """Where some of the schema is there without its version, the rest is added."""
+    """A version is told when all of it is there; what is not comes the next time."""
     applied.run_schema("DROP INDEX chunk_text IF EXISTS")
+    applied.run_schema("DROP CONSTRAINT verdict_id IF EXISTS")
+    applied.run_schema("UNWIND [1, 2] AS n CREATE (:Verdict {id: 'twice', n: n})")
     applied.write("schema/version_remove")
+    try:
+        with pytest.raises(DatabaseError):
+            apply_schema(applied)
+        assert schema_version(applied) == 0
+    finally:
+        applied.run_schema("MATCH (v:Verdict {id: 'twice'}) DELETE v")
 
     apply_schema(applied)
 
-    assert _states(applied)["chunk_text"] == "ONLINE"
+    states = _states(applied)
+    assert (states["chunk_text"], states["verdict_id"]) == ("ONLINE", "ONLINE")
+    assert schema_version(applied) == SCHEMA_VERSION
 
 
 def test_drop_leaves_data_and_what_others_made(applied: Connection) -> None:

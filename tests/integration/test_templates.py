@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from knowtrail.eval.specificity.judging import (
     memory_pipeline,
 )
 from knowtrail.eval.specificity.measures import measure, store_outcomes
+from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import InputError, QueryTimeoutError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.custodians import (
@@ -30,6 +32,7 @@ from knowtrail.ingest.custodians import (
 )
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.mcp.tools import Tools
 from knowtrail.retrieval.specificity.class_scores import load_lookup, write_scores
 from knowtrail.retrieval.specificity.conversation import (
     Conversation,
@@ -497,6 +500,28 @@ def test_what_is_excluded_is_not_found(example: Connection, server: Settings) ->
 
     assert set(rest.names) < set(every.names)
     assert len(rest.names) == 4
+
+
+async def test_agents_are_told_within_the_room_that_there_is(
+    example: Connection, server: Settings
+) -> None:
+    """Rows go on by their cursor; what was read for them comes once and is cut, too."""
+    own = replace(server, embedder="hash:32")
+    asked = {"question": "Which archives are in the Netherlands?", "k": 20}
+    async with await AsyncConnection.open(own) as connection:
+        with closing(Tools(connection, own)) as tools:
+            whole = await tools.ask_templates(**asked, max_tokens=50_000)
+            answers = [await tools.ask_templates(**asked, max_tokens=100)]
+            while cursor := answers[-1]["cursor"]:
+                answers.append(
+                    await tools.ask_templates(**asked, max_tokens=100, cursor=cursor)
+                )
+
+    assert [row for one in answers for row in one["rows"]] == whole["rows"]
+    assert len(whole["rows"]) >= len(answers) > 1
+    assert len(whole["chunks"]) > len(answers[0]["chunks"])
+    assert [one["chunks"] for one in answers[1:]] == [[]] * (len(answers) - 1)
+    assert max(len(str(one)) for one in answers) < 4_000
 
 
 def test_chunks_are_searched_among_kept_classes_only(
