@@ -152,6 +152,40 @@ async def test_an_agent_finds_reads_and_follows(
         }
 
 
+async def test_an_agent_learns_what_a_walk_missed(
+    graph: Connection, server: Settings
+) -> None:
+    """With a title, how each of its chunks fared; it is found or it says why not."""
+    async with client(server) as asking:
+        walk = await ask(asking, "traverse", question="What shapes the reef?")
+        found = {part["title"] for part in walk["parts"]}
+        (missed, *_) = sorted({title_of(n) for n in range(8)} - found)
+        told = await ask(asking, "explain_walk", walk_id=walk["walk_id"], title=missed)
+        there = await ask(
+            asking, "explain_walk", walk_id=walk["walk_id"], title=sorted(found)[0]
+        )
+    why = told["columns"].index("why")
+    assert told["rows"]
+    assert not any(row[why].startswith("found") for row in told["rows"])
+    assert any(row[why].startswith("found at step") for row in there["rows"])
+
+
+async def test_rows_of_a_statement_are_limited(
+    graph: Connection, server: Settings
+) -> None:
+    """By their number and by their size; more says that some were left out."""
+    asked = {"statement": "UNWIND range(1, 900) AS n RETURN n, 'a long text' AS text"}
+    async with client(server) as asking:
+        few = await ask(asking, "read_cypher", **asked, max_rows=3)
+        small = await ask(asking, "read_cypher", **asked, max_rows=900, max_tokens=100)
+        every = await ask(
+            asking, "read_cypher", **asked, max_rows=900, max_tokens=50_000
+        )
+    assert ([row[0] for row in few["rows"]], few["more"]) == ([1, 2, 3], True)
+    assert (0 < len(small["rows"]) < 40, small["more"]) == (True, True)
+    assert (len(every["rows"]), every["more"]) == (900, False)
+
+
 async def test_answers_fit_and_go_on(graph: Connection, server: Settings) -> None:
     """Small answers, put together by their cursors, are the large one."""
     async with client(server) as asking:
@@ -464,6 +498,13 @@ async def test_a_desktop_client_starts_it(
         assert "shape the" in page.contents[0].text  # type: ignore[union-attr]
         with pytest.raises(MCPError, match="search for it first"):
             await asking.read_resource("knowtrail://corpus/small/Nobody")
+        corpora = await asking.read_resource("knowtrail://corpora")
+        assert '"name":"small"' in corpora.contents[0].text
+        walk = await ask(asking, "traverse", question="What shapes the reef?")
+        steps = await asking.read_resource(f"knowtrail://walk/{walk['walk_id']}")
+        assert walk["parts"][0]["title"] in steps.contents[0].text
+        advice = await asking.get_prompt("research_question", {"question": "Why?"})
+        assert "Why?" in str(advice.messages[0].content)
         prompt = await asking.get_prompt("check_claim", {"claim": "Reefs float."})
         assert "Reefs float." in prompt.messages[0].content.text  # type: ignore[union-attr]
 
