@@ -198,7 +198,12 @@ def test_pairs_of_records_have_a_difference_with_its_interval(
     assert first["high"] == pytest.approx(exact.high, abs=2e-3)
     assert (first["higher"], first["lower"]) == ((gain > 0).sum(), (gain < 0).sum())
     assert [row["measure"] for row in rest] == ["hops"]
-    assert len(ask(own_two, "eval_records_apart")) == 14
+    own_two.run_schema("MATCH (e:EvalRecord) SET e.question = 'What of ' + e.recordId")
+    apart = ask(own_two, "eval_records_apart")
+    assert [row["question"] for row in apart] == [
+        f"What of {row['record']}" for row in apart
+    ]
+    assert len(apart) == 14
     assert ask(own_two, "eval_records_apart", measure="hops") == []
 
 
