@@ -14,7 +14,13 @@ from langchain_core.runnables.config import (
     run_in_executor,
     var_child_runnable_config,
 )
-from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
 from knowtrail.graph.errors import InputError, SettingsError
@@ -29,6 +35,7 @@ from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.corpora import agreed_embedder, embed_questions, find_corpus
 from knowtrail.retrieval.link import Link
+from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
 from knowtrail.retrieval.rerank.stage import CANDIDATES
 from knowtrail.retrieval.search import asearch, search
@@ -168,6 +175,14 @@ class KnowtrailRetriever(BaseRetriever):
         """Refuse a name that no algorithm has, naming those there are."""
         found = algorithm_named(given)
         return given if found is given else found.name
+
+    @field_validator("k", "filter", *BUDGETS)
+    @classmethod
+    def _check_given(cls, given: Any, field: ValidationInfo) -> Any:
+        """Refuse a number or filter that no call could be answered with."""
+        values = {field.field_name or "": given}
+        check_question("?", algorithm="query_traversal", **values)
+        return given
 
     @model_validator(mode="after")
     def _connect(self) -> Self:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+import re
 import socket
 import threading
 import time
@@ -798,3 +799,20 @@ async def test_it_is_a_tool_of_agents(retriever: KnowtrailRetriever) -> None:
         with pytest.raises(ValidationError):
             tool.invoke(wrong)
     assert retriever.as_tool(name="ask", description="Ask.").name == "ask"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"k": 0}, "k is 0: give a whole number"),
+        ({"max_hops": -1}, "max_hops is -1"),
+        ({"beam": 11}, "beam is 11"),
+        ({"filter": {"year": {"$around": 1}}}, "$around"),
+    ],
+)
+def test_what_no_call_could_use_is_refused_at_once(
+    fields: dict[str, Any], told: str
+) -> None:
+    """As the retriever is made, before a server is asked."""
+    with pytest.raises(ValidationError, match=re.escape(told)):
+        KnowtrailRetriever.from_uri("bolt://127.0.0.1:1", **fields)
