@@ -28,7 +28,7 @@ from knowtrail.retrieval.recording import Recording, arecord, record
 from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.language_models import LanguageModel
@@ -182,24 +182,38 @@ async def acompare(
     **asked: Unpack[TraverseSettings],
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
+    walks = acompared(
+        connection, question, algorithms=algorithms, time_limit=time_limit, **asked
+    )
+    return tuple([result async for result in walks])
+
+
+async def acompared(
+    connection: AsyncConnection,
+    question: str,
+    *,
+    algorithms: Sequence[str | Algorithm] | None = None,
+    time_limit: float | None = None,
+    **asked: Unpack[TraverseSettings],
+) -> AsyncIterator[TraverseResult]:
+    """Yield each walk of `acompare` when it is done; who stops walks no further."""
     walker, place, walk = _parted(asked)
     tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
     start = await aground(connection, question=question, **place)
     loop = asyncio.get_running_loop()
     end = None if time_limit is None else loop.time() + time_limit
-    results = []
     for task in tasks:
         limit = asyncio.timeout_at(end)
         try:
             async with limit:
-                results.append(await walker.awalk(connection, start, task))
+                result = await walker.awalk(connection, start, task)
         except KnowtrailError as error:
-            results.append(_failed(task, start, error))
+            result = _failed(task, start, error)
         except TimeoutError:
             if not limit.expired():
                 raise
-            results.append(_left_out(task, start, time_limit))
-    return tuple(results)
+            result = _left_out(task, start, time_limit)
+        yield result
 
 
 def compared_algorithms(

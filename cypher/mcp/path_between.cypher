@@ -1,12 +1,12 @@
-// purpose: the shortest chains between two documents or terms, the strongest first; similarities count by their cosine, terms the less the more chunks name them
-// params: from, to, most, limit
+// purpose: the shortest chains between two documents or terms, the strongest of up to 2,000 first; similarities count by their cosine, terms the less the more chunks name them
+// params: from, to, limit
 // since: 5.26
 MATCH (a:Document|Term {id: $from})
 MATCH (b:Document|Term {id: $to})
 CALL (a, b) {
   MATCH p = allShortestPaths((a)-[:LINKS_TO|MENTIONS|FROM_DOCUMENT|SIMILAR_TO|NAMES|THEME_SIMILAR_TO*..8]-(b))
   RETURN p
-  LIMIT $most
+  LIMIT 2000
 }
 WITH
   p,

@@ -73,7 +73,7 @@ async function chains(host, { from, to }, context) {
     if (!found) throw new Error(`No document or term ${name} in ${context.corpus}.`);
     return found.id;
   }));
-  const { objects } = await saved("mcp/path_between", { from: ends[0], to: ends[1], most: 2000, limit: 5 });
+  const { objects } = await saved("mcp/path_between", { from: ends[0], to: ends[1], limit: 5 });
   const step = (node) => el("span", { class: "chip", dir: "auto" }, node.kind === "chunk" ? begun(text(node.text), 90) : node.name);
   const found = el("section", { class: "cards" }, objects.map(({ strength, nodes, edges }) => el("div", { class: "card" }, el("p", { class: "score" }, `strength ${strength.toFixed(3)}`),
     el("div", { class: "chips" }, nodes.map((node, n) => [n > 0 && el("span", { class: "quiet" }, edges[n - 1]), step(node)])))));

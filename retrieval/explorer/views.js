@@ -29,6 +29,9 @@ export function text(value) {
   return TIME.test(value) ? value.slice(0, 16).replace("T", " ") : String(value);
 }
 
+/** A value of a user's own statement, whose lists may hold any mark. */
+const exact = (value) => (Array.isArray(value) ? JSON.stringify(value) : text(value));
+
 /** The name of a column in words: stopReason is stop reason. */
 const words = (column) => column.replace(/([a-z\d])([A-Z])/g, (_, before, after) => `${before} ${after.toLowerCase()}`);
 
@@ -39,7 +42,7 @@ export function table({ columns, rows, more = false }, context, { name = "rows",
   const figures = new Set(kept.filter(([column, n]) => !drawn[column] && rows.every((row) => !there(row[n]) || typeof row[n] === "number")).map(([column]) => column));
   const cell = (row, column, n) => {
     if (drawn[column]) return el("td", {}, drawn[column](row[n], Object.fromEntries(columns.map((each, m) => [each, row[m]]))));
-    const to = target(column, row[n], context), whole = plain && Array.isArray(row[n]) ? JSON.stringify(row[n]) : ENDS.has(column) && !plain ? text(row[n]).replaceAll("_", " ") : text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
+    const to = target(column, row[n], context), whole = plain ? exact(row[n]) : ENDS.has(column) ? text(row[n]).replaceAll("_", " ") : text(row[n]), id = ID.test(whole), shown = id ? `${whole.slice(0, 8)}\u2026` : whole;
     const kind = figures.has(column) ? "figure" : TIME.test(row[n]) ? "time" : whole.length > LONG ? "long" : whole.length > SOME && !id ? "some" : null;
     return el("td", { class: kind, dir: "auto", title: id && whole }, to ? el("a", { href: to }, shown) : shown);
   };

@@ -128,8 +128,8 @@ def fitting(
     `parts` are what there is from number `first` on.
     """
     sizes = (len(part.model_dump_json()) for part in parts[:most])
-    taken = max(min(1, len(parts)), _taken(sizes, most_tokens))
-    return Answer(parts=parts[:taken], cursor=_cursor(parts, taken, first))
+    fit = max(min(1, len(parts)), taken(sizes, most_tokens))
+    return Answer(parts=parts[:fit], cursor=_cursor(parts, fit, first))
 
 
 def fitting_rows(
@@ -141,18 +141,18 @@ def fitting_rows(
     most: int | None = None,
 ) -> Rows:
     """Return whole rows that fit; with the number of the first, also a cursor."""
-    taken = _taken((len(str(row)) for row in rows[:most]), most_tokens)
+    fit = taken((len(str(row)) for row in rows[:most]), most_tokens)
     if first is not None:
-        taken = max(min(1, len(rows)), taken)
+        fit = max(min(1, len(rows)), fit)
     return Rows(
         columns=list(columns),
-        rows=rows[:taken],
-        more=taken < len(rows),
-        cursor=None if first is None else _cursor(rows, taken, first),
+        rows=rows[:fit],
+        more=fit < len(rows),
+        cursor=None if first is None else _cursor(rows, fit, first),
     )
 
 
-def _taken(sizes: Iterable[int], most_tokens: int) -> int:
+def taken(sizes: Iterable[int], most_tokens: int) -> int:
     """Return how many parts of these sizes fit, in their order."""
     room = most_tokens * CHARS_PER_TOKEN
     return sum(1 for _ in takewhile(lambda size: size <= room, accumulate(sizes)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from itertools import count
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -29,10 +28,11 @@ from knowtrail.retrieval.mcp.answers import (
     fitting,
     fitting_rows,
     most_parts,
+    taken,
 )
 from knowtrail.retrieval.search import asearch
 from knowtrail.retrieval.serve.backend import TemplateDoor
-from knowtrail.retrieval.traverse import acompare, atraverse, compared_algorithms
+from knowtrail.retrieval.traverse import acompared, atraverse, compared_algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,6 @@ _NOT_FOR_AGENTS = {"classes", "citation"}
 """What of an answer about institutions is long, and stands in its chunks too."""
 _SAMPLE = 1000
 _TITLES = 10
-_CHAINS = 2_000
 _NEAR = 50
 
 
@@ -205,17 +204,19 @@ class Tools:
     ) -> Answer[Walked]:
         """Walk for a question with several algorithms, and see what each found."""
         first, parts = _place(cursor), list[Walked]()
-        end = time.monotonic() + 0.8 * SECONDS
-        # Each by itself, so that no walk is stored of which no answer tells but one.
-        for name in compared_algorithms(algorithms)[first:]:
-            (result,) = await acompare(
-                self._connection,
-                question,
-                algorithms=[name],
-                corpus=self._corpus(corpus),
-                settings=self._settings,
-                time_limit=max(0.0, end - time.monotonic()),
-            )
+        names = compared_algorithms(algorithms)[first:]
+        if not names:
+            return Answer(parts=parts)
+        walks = acompared(
+            self._connection,
+            question,
+            algorithms=names,
+            corpus=self._corpus(corpus),
+            settings=self._settings,
+            time_limit=0.8 * SECONDS,
+        )
+        # None is walked, and stored, behind the first that has no room.
+        async for result in walks:
             parts.append(_walked(result))
             if fitting(parts, max_tokens).cursor is not None:
                 break
@@ -317,7 +318,7 @@ class Tools:
             raise ToolError(msg)
         rows = await self._connection.aread(
             "mcp/path_between",
-            **{"from": here["id"], "to": there["id"], "most": _CHAINS, "limit": k},
+            **{"from": here["id"], "to": there["id"], "limit": k},
         )
         parts = [Chain(**row) for row in rows[first:]]
         return fitting(parts, max_tokens, first=first)
@@ -359,8 +360,8 @@ class Tools:
             found["columns"], found["rows"][first:], max_tokens, first=first
         ).model_dump()
         room = max(0, max_tokens - len(str(rows["rows"])) // CHARS_PER_TOKEN)
-        read = [] if first else [[chunk] for chunk in found["chunks"]]
-        chunks = [chunk for (chunk,) in fitting_rows([], read, room).rows]
+        read = [] if first else found["chunks"]
+        chunks = read[: taken((len(str(chunk)) for chunk in read), room)]
         kept = {name: found[name] for name in found if name not in _NOT_FOR_AGENTS}
         return {**kept, **rows, "chunks": chunks}
 

@@ -21,8 +21,8 @@ from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
-from knowtrail.retrieval.specificity.query_templates import read_lines
 from knowtrail.retrieval.specificity.vocabulary import data_file
+from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,6 @@
 """Query templates: read from YAML and checked, and made into queries by values.
 
-The text of a query stays as it is; values are bound to its variables. What is wrong in
-a file of YAML is told by its line.
+The text of a query stays as it is; values are bound to its variables.
 """
 
 from __future__ import annotations
@@ -18,115 +17,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
 
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.extras import extra
+from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rdflib import Literal as Term
 
+    from knowtrail.retrieval.specificity.yaml_lines import Lines, Place
+
     SlotValues = Mapping[str, str | tuple[str, ...]]
     Meant = Mapping[str, Mapping[str, tuple[str, ...]]]
-
-Place = tuple[str | int, ...]
-LONGEST = 2_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
-    """What a YAML file says, and the line of each value by its place in it."""
-
-    name: str
-    value: Any
-    lines: Mapping[Place, int]
-
-    def error(self, place: Place, text: str) -> InputError:
-        """Return an error that names file and line of a place, or the nearest."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return InputError(f"{self.name}, line {self.lines.get(place, 1)}: {text}")
-
-
-_DEEPEST = 50
-_STEPS = dict.fromkeys(
-    ("[", "{", "<block sequence start>", "<block mapping start>"), 1
-) | dict.fromkeys(("]", "}", "<block end>"), -1)
-"""How much deeper a token of YAML leads, by its id."""
-
-
-def _loader() -> Any:
-    """Return the loader of libyaml where it is there, for it is ten times faster."""
-    import yaml
-
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def read_lines(path: Path) -> Lines:
-    """Read a YAML file of one document; errors name the line.
-
-    Anchors and aliases, which can make a small file grow without end, are refused, and
-    so are keys that occur twice.
-    """
-    with extra("templates", "A template file"):
-        import yaml
-    name = path.name
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"Cannot read {path}: {error}. Give a YAML file in UTF-8."
-        raise InputError(msg) from error
-    if len(text) > LONGEST:
-        raise InputError(f"{name} has {len(text)} characters: the most is {LONGEST}.")
-    try:
-        depth = 0
-        for token in yaml.scan(text, Loader=_loader()):
-            depth += _STEPS.get(getattr(token, "id", ""), 0)
-            if depth > _DEEPEST:
-                line = token.start_mark.line + 1
-                msg = f"{name}, line {line}: nested more than {_DEEPEST} deep."
-                raise InputError(msg)
-            if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
-                line = token.start_mark.line + 1
-                msg = f"{name}, line {line}: anchors and aliases are not taken."
-                raise InputError(msg)
-        root = yaml.compose(text, Loader=_loader())
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = 1 if mark is None else mark.line + 1
-        problem = getattr(error, "problem", None) or str(error)
-        raise InputError(f"{name}, line {line}: no YAML: {problem}.") from error
-    lines: dict[Place, int] = {}
-    value = None if root is None else _value(root, (), lines, name)
-    return Lines(name=name, value=value, lines=lines)
-
-
-def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
-    """Return the value of a node; note its line and those below it."""
-    import yaml
-
-    lines[place] = node.start_mark.line + 1
-    if isinstance(node, yaml.SequenceNode):
-        return [_value(n, (*place, i), lines, name) for i, n in enumerate(node.value)]
-    if isinstance(node, yaml.MappingNode):
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            if key in found:
-                line = key_node.start_mark.line + 1
-                raise InputError(f"{name}, line {line}: the key {key!r} occurs twice.")
-            found[key] = _value(value_node, (*place, key), lines, name)
-            lines[(*place, key)] = key_node.start_mark.line + 1
-        return found
-    loader = yaml.SafeLoader("")
-    try:
-        return loader.construct_object(node)
-    except (yaml.YAMLError, ValueError) as error:
-        line = node.start_mark.line + 1
-        msg = f"{name}, line {line}: {node.value!r} cannot be read."
-        raise InputError(msg) from error
-    finally:
-        loader.dispose()
-
 
 LANGUAGES = ("en", "nl")
 NONE: Final = "none"

@@ -13,7 +13,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.specificity.query_templates import load_templates, read_lines
+from knowtrail.retrieval.specificity.query_templates import load_templates
+from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

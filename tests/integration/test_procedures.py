@@ -21,7 +21,7 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.server import server_status, stop_server
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call
-from tests.command_line import typed
+from tests.command_line import spawn, typed
 from tests.java import plan_once, short_lived
 from tests.ollama import MODEL, parrot_server
 
@@ -73,7 +73,7 @@ def home(
     try:
         plan_once(home)
         with short_lived(*line[1:]):
-            started = typed(f"--home={home}", "server", "start", *line, env=env)
+            started = spawn(f"--home={home}", "server", "start", *line, env=env)
         assert started.code == 0, started.errors
         words = [f"--home={home}", "--embedder=hash:64", "ingest", "jsonl", str(lines)]
         done = typed(*words, "--corpus=tales", "--themes=none", "--window=1")

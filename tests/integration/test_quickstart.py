@@ -28,7 +28,7 @@ from knowtrail.graph.server import install_server, server_status
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.cli.quickstart import QUESTION
 from knowtrail.retrieval.search import search
-from tests.command_line import PROGRAM, ROOT, typed
+from tests.command_line import PROGRAM, ROOT, spawn, typed
 from tests.examples.conftest import blocks
 from tests.java import plan_once, short_lived
 
@@ -121,12 +121,14 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
     plan_once(home)
     words = ("--home", home, "quickstart")
     try:
-        with short_lived(), pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            first = typed(*words, env=NO_NETWORK)
-        yield Tried(home=home, picture=home / "pictures" / "walk.html", first=first)
+        with short_lived():
+            yield Tried(
+                home=home,
+                picture=home / "pictures" / "walk.html",
+                first=spawn(*words, env=NO_NETWORK, cwd=folder),
+            )
     finally:
-        stopped = typed("--home", home, "server", "stop")
+        stopped = spawn("--home", home, "server", "stop")
         assert stopped.code == 0
         assert server_status(home) is None
 
