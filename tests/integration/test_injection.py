@@ -260,7 +260,7 @@ def test_pages_pictures_and_reports(
 
     pages = sorted([*tmp_path.glob("*.html"), *tmp_path.glob("*.svg")])
     pages += [tmp_path / "index" / "index.html"]
-    assert len(pages) == 6
+    assert len(pages) == 7  # with the walks of the report in Markdown
     for page in pages:
         assert opened(page, tmp_path) == [], page
     report = (tmp_path / "report.md").read_text("utf-8")
