@@ -84,7 +84,6 @@ _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 
 USER_MISTAKE = 2
 FAILURE = 1
-INTERRUPTED = 130
 
 
 @click.group(
@@ -186,7 +185,8 @@ def _read_password(path: Path) -> str:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit.
 
-    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C.
+    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C, 143 on
+    SIGTERM.
     """
     arguments = sys.argv[1:] if argv is None else argv
     interrupts: list[int] = []
@@ -203,7 +203,7 @@ def main(argv: list[str] | None = None) -> None:
             error = error.__cause__
         if interrupts or isinstance(error, KeyboardInterrupt):
             click.echo("Interrupted.", err=True)
-            sys.exit(INTERRUPTED)
+            sys.exit(128 + (interrupts or [signal.SIGINT])[0])
         if isinstance(error, click.exceptions.Abort):
             click.echo("Nothing was done: answer y, or give --yes.", err=True)
             sys.exit(USER_MISTAKE)
@@ -235,22 +235,26 @@ def _driver_without_pandas() -> Iterator[None]:
 
 @contextmanager
 def _noting(interrupts: list[int]) -> Iterator[None]:
-    """Add to a list at each Ctrl-C, which goes on as usual."""
+    """Add to a list at each Ctrl-C, which goes on as usual, and let SIGTERM be one."""
 
     def note(number: int, _: Any) -> None:
         interrupts.append(number)
         raise KeyboardInterrupt
 
-    usual = signal.getsignal(signal.SIGINT)
     mine = threading.current_thread() is threading.main_thread()
-    if not mine or usual is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, note)
+    usual: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    # Whoever runs us in a program of their own may have taken them, or ignore them.
+    noted = [n for n, how in usual.items() if mine and signal.getsignal(n) is how]
+    for number in noted:
+        signal.signal(number, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        for number in noted:
+            signal.signal(number, usual[number])
 
 
 def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:

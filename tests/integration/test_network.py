@@ -47,9 +47,11 @@ PATIENCE = 20
 LONGEST = 180.0
 """Seconds within which a command ends, whatever the network does.
 
-To start, `PATIENCE`, `retry_seconds` (30) and an attempt to connect (15) that began in
-them; the rest is for a busy machine.
+To start, `PATIENCE`, `RETRY` and an attempt to connect (15) that began in them; the
+rest is for a busy machine.
 """
+RETRY = 10
+"""Seconds within which a command tries again; 30 by default."""
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,11 @@ def command(
     done = spawn(
         *(f"--uri=bolt://127.0.0.1:{proxy.port}", f"--home={server.home}"),
         *("--embedder=hash:32", *words),
-        env={"NEO4J_PASSWORD": server.password or "", **env},
+        env={
+            "NEO4J_PASSWORD": server.password or "",
+            "KNOWTRAIL_RETRY_SECONDS": str(RETRY),
+            **env,
+        },
         timeout=LONGEST,
     )
     return time.monotonic() - begin, done

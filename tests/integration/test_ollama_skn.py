@@ -114,7 +114,7 @@ def test_the_benchmark_runs_offline_resumes_and_is_stored(
             limit=1,
             search_results=search,
             recorded_only=True,
-            models=ModelOptions(tokens=256, seconds=60),
+            models=ModelOptions(tokens=64, seconds=60),
         ),
         settings=SETTINGS,
     )
@@ -124,7 +124,7 @@ def test_the_benchmark_runs_offline_resumes_and_is_stored(
     done = knowtrail.run(
         *("eval", "skn", "--model", MODEL, "--dataset", dataset),
         *("--search-results", search, "--recorded-only", "--output", out),
-        *("--tokens", "256", "--seconds", "60", "--report", tmp_path / "r.html"),
+        *("--tokens", "64", "--seconds", "60", "--report", tmp_path / "r.html"),
         "--json",
     )
 

@@ -484,29 +484,41 @@ def test_standard_input_must_be_text() -> None:
     assert b"not UTF-8" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("by", "usual", "code"),
+    [
+        (signal.SIGINT, signal.default_int_handler, 130),
+        (signal.SIGTERM, signal.SIG_DFL, 143),
+    ],
+)
 def test_ctrl_c_that_becomes_another_error_is_still_ctrl_c(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    by: signal.Signals,
+    usual: Any,
+    code: int,
 ) -> None:
-    """An import that Ctrl-C breaks off may raise what it likes: it was Ctrl-C."""
+    """An import that a signal breaks off may raise what it likes: it was the signal."""
 
     def broken(*_: object, **__: object) -> None:
         try:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(by)
         except KeyboardInterrupt as error:
             msg = "half an import"
             raise ImportError(msg) from error
 
     monkeypatch.setattr(knowtrail, "main", broken)
     # As in a terminal: jobs in the background of a shell ignore Ctrl-C.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(by, usual)
 
     try:
         with pytest.raises(SystemExit) as ended:
             main(["doctor"])
+        assert signal.getsignal(by) is usual
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(by, before)
 
-    assert ended.value.code == 130
+    assert ended.value.code == code
     assert capsys.readouterr().err == "Interrupted.\n"
 
 
