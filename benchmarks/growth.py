@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--sizes", type=int, nargs="+", help="(10000 100000)")
     parser.add_argument("--link", action="store_true", help="link corpora on a server")
-    parser.add_argument("--changes", type=int, default=3, help="of 1 % (3)")
+    parser.add_argument("--changes", type=int, default=3, help="of 1 %% (3)")
     parser.add_argument(
         "--real", action="store_true", help="the sample's texts, by the index always"
     )

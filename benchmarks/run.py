@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from typing import Any
 
 NAMES = (
     "write-path",
@@ -48,27 +49,38 @@ NAMES = (
 )
 
 
-def main() -> None:
-    """Read the command line and run what it names."""
+def commands() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser of the command line, and that of each benchmark."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
-    modules = {name: importlib.import_module(name.replace("-", "_")) for name in NAMES}
-    for name, module in modules.items():
+    found = parser.add_subparsers(dest="name", required=True, metavar="NAME")
+    for name in NAMES:
+        module = benchmark(name)
         summary = (module.__doc__ or "").partition("\n")[0]
-        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        command = found.add_parser(name, help=summary, description=module.__doc__)
         command.add_argument("--small", action="store_true", help="a quick check")
         module.arguments(command)
-    every = commands.add_parser("all", help="all of them with their defaults")
+    every = found.add_parser("all", help="all of them with their defaults")
     every.add_argument("--small", action="store_true", help="quick checks")
+    return parser, found.choices
+
+
+def benchmark(name: str) -> Any:
+    """Return the module of a benchmark."""
+    return importlib.import_module(name.replace("-", "_"))
+
+
+def main() -> None:
+    """Read the command line and run what it names."""
+    parser, _ = commands()
     given = parser.parse_args()
     for name in NAMES if given.name == "all" else (given.name,):
         if given.name == "all":
             arguments = [name, "--small"] if given.small else [name]
-            modules[name].run(parser.parse_args(arguments))
+            benchmark(name).run(parser.parse_args(arguments))
         else:
-            modules[name].run(given)
+            benchmark(name).run(given)
 
 
 if __name__ == "__main__":

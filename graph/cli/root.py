@@ -185,8 +185,8 @@ def _read_password(path: Path) -> str:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit.
 
-    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C, 143 on
-    SIGTERM.
+    Exits 0 on success, 2 for mistakes of the user, 1 for failures, 130 on Ctrl-C and
+    143 on SIGTERM.
     """
     arguments = sys.argv[1:] if argv is None else argv
     interrupts: list[int] = []

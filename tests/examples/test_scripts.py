@@ -221,6 +221,17 @@ def test_example_of_judgement_benchmarks_draws_and_explains(
     assert "scores A" in out
 
 
+def test_every_benchmark_has_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each says what it measures and what each of its options means."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    commands = runpy.run_path(str(ROOT / "benchmarks" / "run.py"))["commands"]
+
+    _, found = commands()
+
+    told = {name: parser.format_help() for name, parser in found.items()}
+    assert [name for name, help_ in told.items() if "--small" not in help_] == []
+
+
 NOTEBOOKS = {
     "dump-to-map": 2,
     "extraction-fields": 1,

@@ -23,6 +23,7 @@ from tests.command_line import PROGRAM, ROOT, spawn
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 HEAVY = ("neo4j", "torch", "numpy", "rich", "langchain_core", "pydantic", "httpx")
 BUDGET_SECONDS = 0.3
