@@ -116,6 +116,12 @@ class Tools:
         """Close what was opened for templates; the connection stays open."""
         self._templates.close()
 
+    async def has_institutions(self) -> bool:
+        """Return whether templates could find anything."""
+        name = "retrieval/specificity_institutions"
+        (row,) = await self._connection.aread(name, corpus=self._corpus(None))
+        return bool(row["found"])
+
     async def list_corpora(
         self, max_tokens: MostTokens = 4000, cursor: Cursor = None
     ) -> Answer[Corpus]:

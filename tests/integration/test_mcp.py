@@ -60,8 +60,9 @@ FOR_A_WHILE = "UNWIND range(1, 10000000) AS n RETURN sum(n % 7) AS n"
 RUNNING = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $text"
 READING = {
     *("list_corpora", "search", "traverse", "compare", "explain_walk", "read_passage"),
-    *("neighbours", "path_between", "read_cypher", "schema", "ask_templates"),
+    *("neighbours", "path_between", "read_cypher", "schema"),
 }
+"""Where no institutions are stored."""
 
 
 @pytest.fixture(scope="module")

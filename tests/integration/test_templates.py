@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from mcp.client.client import Client
 from prometheus_client import generate_latest
 
 from knowtrail.eval.specificity.judging import (
@@ -32,6 +33,7 @@ from knowtrail.ingest.custodians import (
 )
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.mcp.server import build_server
 from knowtrail.retrieval.mcp.tools import Tools
 from knowtrail.retrieval.specificity.class_scores import load_lookup, write_scores
 from knowtrail.retrieval.specificity.conversation import (
@@ -510,6 +512,8 @@ async def test_agents_are_told_within_the_room_that_there_is(
     asked = {"question": "Which archives are in the Netherlands?", "k": 20}
     async with await AsyncConnection.open(own) as connection:
         with closing(Tools(connection, own)) as tools:
+            async with Client(build_server(tools)) as asking:
+                offered = {tool.name for tool in (await asking.list_tools()).tools}
             whole = await tools.ask_templates(**asked, max_tokens=50_000)
             answers = [await tools.ask_templates(**asked, max_tokens=100)]
             while cursor := answers[-1]["cursor"]:
@@ -517,6 +521,7 @@ async def test_agents_are_told_within_the_room_that_there_is(
                     await tools.ask_templates(**asked, max_tokens=100, cursor=cursor)
                 )
 
+    assert "ask_templates" in offered
     assert [row for one in answers for row in one["rows"]] == whole["rows"]
     assert len(whole["rows"]) >= len(answers) > 1
     assert len(whole["chunks"]) > len(answers[0]["chunks"])
