@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _DOCUMENTS = 50
 """Documents whose texts and links are read at a time."""
+_TURNED = 500
+"""Documents in which only names that are linked now, or no longer, are written."""
 _MODULUS = 1 << 128
 
 
@@ -299,7 +301,7 @@ class _TextLinker:
             stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
             index.knows_terms = True
-        before = {identity for identity, _ in index.undone("written")}
+        before = dict(index.undone("written"))
         changed, gone, turned, chunks = index.settle()
         total = Counters()
         for part in batched(list(changed.items())):
@@ -310,14 +312,21 @@ class _TextLinker:
             ]
             total += connection.write("ingest/terms", corpus=self._corpus, rows=rows)
             index.store_terms(dict(part))
-        undone = [identity for identity, _ in index.undone("written")]
-        for done, ids in enumerate(batched(undone, _DOCUMENTS)):
-            self._progress("terms", done * _DOCUMENTS, len(undone))
-            total += self._name(list(index.found(ids)), before, turned)
+        others = [i for i, _ in index.undone("written") if i not in before]
+        parts = chain(batched(list(before), _DOCUMENTS), batched(others, _TURNED))
+        size, done = len(before) + len(others), 0
+        for ids in parts:
+            self._progress("terms", done, size)
+            found = (
+                (i, names if i in before else _only(turned, names))
+                for i, names in index.found(ids)
+            )
+            total += self._name(list(found), before)
             index.done("written", ids)
             index.commit(every=SECONDS)
-        if undone:
-            self._progress("terms", len(undone), len(undone))
+            done += len(ids)
+        if size:
+            self._progress("terms", size, size)
         for names in batched(gone):
             total += connection.write("ingest/terms_remove", ids=self._ids(names))
         index.drop_terms(gone)
@@ -325,13 +334,12 @@ class _TextLinker:
             "ingest/corpus_chunks", name=self._corpus, chunks=chunks
         )
 
-    def _name(
-        self, documents: Sequence[Found], whole: set[str], turned: set[str]
-    ) -> Counters:
+    def _name(self, documents: Sequence[Found], whole: Collection[str]) -> Counters:
         """Write the NAMES of some documents' chunks where they differ.
 
         What two processes that did not know of each other wrote twice is mended in
-        those that are read `whole`; the others lack nothing but what turned.
+        those that are read `whole`; of the others, what is given is linked now, or no
+        longer.
         """
         chunks = [
             c for document, found in documents if document in whole for c, _ in found
@@ -350,7 +358,6 @@ class _TextLinker:
                 old = stored.get(chunk, Counter())
                 there = set(names)
                 if document not in whole:
-                    there &= turned
                     old = Counter(self._ids(there - linked))
                 keys = set(self._ids(there & linked))
                 once = {key for key, times in old.items() if times == 1}
@@ -395,6 +402,14 @@ class _TextLinker:
                 "linked: run the ingest again, alone."
             )
         return written
+
+
+def _only(
+    names: Collection[str], chunks: Sequence[tuple[str, Sequence[str]]]
+) -> list[tuple[str, list[str]]]:
+    """Return the chunks that have some of the names, with these alone."""
+    found = ((chunk, [n for n in named if n in names]) for chunk, named in chunks)
+    return [(chunk, some) for chunk, some in found if some]
 
 
 def write_rows(
