@@ -5,6 +5,7 @@ from knowtrail.graph.files.lines import (
     read_json,
     read_json_lines,
     read_lines,
+    text_encoding,
 )
 from knowtrail.graph.files.whole import (
     check_output,
@@ -27,6 +28,7 @@ __all__ = [
     "read_json",
     "read_json_lines",
     "read_lines",
+    "text_encoding",
     "whole_bytes",
     "whole_file",
     "write_file",

@@ -7,6 +7,7 @@ so is a byte-order mark. One line is in memory at a time.
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     PairsHook: TypeAlias = Callable[[list[tuple[str, Any]]], Any]
+
+
+def text_encoding(name: str) -> str:
+    """Return Python's name of an encoding of texts.
+
+    Raises:
+        LookupError: If it knows none of that name; `base64`, which it knows, is none.
+    """
+    try:
+        b"a".decode(name, "ignore")
+    except UnicodeError as error:  # `undefined` is one that decodes nothing
+        raise LookupError(name) from error
+    return codecs.lookup(name).name
 
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:

@@ -25,6 +25,7 @@ from urllib.parse import quote, urlsplit
 from xml.parsers import expat
 
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import text_encoding
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from knowtrail.ingest.sources._lines import PathsSource, dump_parts, ranged
@@ -211,12 +212,12 @@ class DumpFile:
             return "utf-8"
         name = declared.group(1).decode("ascii")
         try:
-            info = codecs.lookup(name)
+            known = text_encoding(name)
         except LookupError as error:
             self.close()
             msg = f"The dump {self.path} is in an unknown encoding, {name!r}."
             raise SourceError(msg) from error
-        return "utf-8" if info.name.startswith("utf-16") else info.name
+        return "utf-8" if known.startswith("utf-16") else known
 
 
 def _head(path: Path) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
+from knowtrail.graph.files import text_encoding
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
 from knowtrail.ingest.sources._lines import Part
@@ -329,7 +330,7 @@ def _moved(root: str) -> bool:
 
 def _known(encoding: str | None) -> str | None:
     try:
-        return encoding and codecs.lookup(encoding).name
+        return encoding and text_encoding(encoding)
     except LookupError as error:
         msg = f"{encoding!r} is no encoding: write one such as utf-8 or windows-1252."
         raise SettingsError(msg) from error
@@ -341,7 +342,7 @@ def _declared(data: bytes, kind: str) -> str | None:
     if found is None or data.startswith((*_UTF16, codecs.BOM_UTF8)):
         return None
     try:
-        return codecs.lookup(found[1].decode("ascii")).name
+        return text_encoding(found[1].decode("ascii"))
     except LookupError:
         return None
 

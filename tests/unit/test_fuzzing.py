@@ -38,6 +38,7 @@ FINDS = [
         b"</title><ns>0</ns><id>1</id><revision><text>b</text></revision></page>"
         b"</mediawiki>",
     ),
+    ("html", b"<meta charset=uu>\xcf"),
     ("rdf-xml", b'<?xml version="1.0" encoding="utf-9"?><a/>'),
     (
         "snapshot",

@@ -228,6 +228,7 @@ def test_several_files_are_one_source_with_progress(tmp_path: Path) -> None:
         (b"BZh9 this is no bzip2", "corrupt"),
         (bz2.compress(TWO.encode())[:40], "ends early"),
         (b'<?xml version="1.0" encoding="klingon"?><mediawiki/>', "klingon"),
+        (b'<?xml version="1.0" encoding="base64"?><mediawiki/>', "base64"),
         (b"\xfd7zXZ\x00abc", "xz"),
     ],
 )

@@ -202,6 +202,7 @@ def test_encodings_are_told_or_declared(tmp_path: Path) -> None:
         a_txt="café".encode("cp1252"),
         b_html="<meta charset='windows-1252'><p>café".encode("cp1252"),
         c_html="<meta charset='no-such'><p>café",
+        h_html="<meta charset='uu'><p>café",
         d_txt="naïve café",
         e_txt=b"a \x81 b",
         f_txt=b"a \x81\0 b",
@@ -215,9 +216,10 @@ def test_encodings_are_told_or_declared(tmp_path: Path) -> None:
     assert "it is not CP1252 either, or not text" in told["e.txt"].message
     nul = {read[name].message for read in (told, found) for name in ("f.txt", "g.txt")}
     assert nul == {"not text: it has NUL bytes"}
-    assert (found["b.html"].raw, found["c.html"].raw) == ("café", "café")
-    with pytest.raises(SettingsError, match="'latin-x' is no encoding"):
-        FilesSource(tmp_path, encoding="latin-x")
+    assert {found[f"{name}.html"].raw for name in "bch"} == {"café"}
+    for name in ("latin-x", "base64"):
+        with pytest.raises(SettingsError, match=f"'{name}' is no encoding"):
+            FilesSource(tmp_path, encoding=name)
 
 
 @given(st.text() | st.text("<>/abphdtrl =\"'&;!-", max_size=80))
