@@ -33,22 +33,17 @@ _TABLE = {
         "--model", "model_name", metavar="NAME", help=f"Language model: {MODELS}."
     ),
     "record": _option(
-        "--record/--no-record",
-        default=True,
-        show_default=True,
-        help="Store the walk in the graph.",
+        "--record/--no-record", default=True, help="Store the walk in the graph."
     ),
     "host": _option(
         "--host",
         default="127.0.0.1",
-        show_default=True,
         help="Address to listen on; another than loopback needs a key.",
     ),
     "port": _option(
         "--port",
         type=click.IntRange(0, 65_535),
         default=7475,
-        show_default=True,
         help="Port to listen on; 0 takes a free one.",
     ),
     "key-file": _option(

@@ -94,7 +94,7 @@ INTERRUPTED = 130
     },
     under=_UNDER,
     added=_ADDED,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
 @click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
@@ -115,7 +115,9 @@ INTERRUPTED = 130
     help="TOML settings file (KNOWTRAIL_CONFIG).",
 )
 @click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
-@click.option("-v", "--verbose", count=True, help="Log more; twice for debug.")
+@click.option(
+    "-v", "--verbose", count=True, show_default=False, help="Log more; twice for debug."
+)
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.version_option(package_name="knowtrail", prog_name="knowtrail")
 @click.pass_context
