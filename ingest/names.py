@@ -167,10 +167,7 @@ def _characters(*categories: str) -> str:
 def _splitters() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what stands between words, and letters that are words of their own."""
     marks = _characters("Mn", "Mc")
-    return (
-        re.compile(f"(?:[^\\w{marks}]|_)+"),
-        re.compile(f"[{_UNSPACED}][{marks}]*"),
-    )
+    return (re.compile(f"(?:[^\\w{marks}]|_)+"), re.compile(f"[{_UNSPACED}][{marks}]*"))
 
 
 @cache

@@ -399,10 +399,7 @@ class _Linking:
         touched = sorted({documents[key] for key in changed})
         written = self._connection.write_all([
             ("ingest/similar_remove", {"scope": "inter", "ids": changed}),
-            (
-                "ingest/similar",
-                {"scope": "inter", "nodes": list(number), "rows": rows},
-            ),
+            ("ingest/similar", {"scope": "inter", "nodes": list(number), "rows": rows}),
             ("ingest/touch_documents", {"ids": touched, "version": self._version}),
         ])
         if written.relationships_created != sum(len(row["targets"]) for row in rows):

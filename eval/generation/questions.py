@@ -272,12 +272,7 @@ class _Chain:
     lines: tuple[str, ...]
 
     def asked(
-        self,
-        step: str,
-        prompt: str,
-        schema: dict[str, Any],
-        *,
-        critic: bool = False,
+        self, step: str, prompt: str, schema: dict[str, Any], *, critic: bool = False
     ) -> dict[str, Any]:
         who = self.critic if critic else self.who
         answer = ask(who, SYSTEM, prompt, schema=schema)
@@ -478,9 +473,7 @@ def generate_questions(
         if progress is not None:
             progress("asking questions", number + 1, total)
     return GeneratedQuestions(
-        questions=tuple(run.questions),
-        failures=tuple(run.failures),
-        reused=run.reused,
+        questions=tuple(run.questions), failures=tuple(run.failures), reused=run.reused
     )
 
 

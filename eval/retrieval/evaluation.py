@@ -527,9 +527,7 @@ def _evaluation(
 
 
 def parts_of(
-    results: Sequence[SystemResult],
-    measures: Sequence[str],
-    options: EvaluationOptions,
+    results: Sequence[SystemResult], measures: Sequence[str], options: EvaluationOptions
 ) -> tuple[Part, ...]:
     """Return what came out on all questions and, if asked, on both halves."""
     count = len(results[0].questions)

@@ -243,11 +243,7 @@ class Transaction:
         """
         nodes, edges = _members(subgraph, "push", self.graph)
         rows = [
-            {
-                "labels": _labels(n),
-                "gone": sorted(n._gone),
-                "properties": dict(n),
-            }
+            {"labels": _labels(n), "gone": sorted(n._gone), "properties": dict(n)}
             for n in nodes
         ]
         _answers(self, statement("py2neo/push_nodes"), nodes, rows)

@@ -422,10 +422,7 @@ class Spool(Connection):
         return made
 
     def _write_term_names(
-        self,
-        chunks: Sequence[str],
-        terms: Sequence[str],
-        rows: Sequence[Sequence[int]],
+        self, chunks: Sequence[str], terms: Sequence[str], rows: Sequence[Sequence[int]]
     ) -> Counters:
         pairs = [
             (chunk, terms[number])

@@ -418,10 +418,7 @@ def _arrive(
 
 
 def _reason(
-    place: Place,
-    visit: Visit,
-    opened: Mapping[str, Visit | None],
-    harvest: Harvest,
+    place: Place, visit: Visit, opened: Mapping[str, Visit | None], harvest: Harvest
 ) -> str:
     before = opened.get(place.before)
     link = ""

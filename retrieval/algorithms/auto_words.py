@@ -6,13 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knowtrail.ingest.names import (
-    MOST_WORDS,
-    is_nameable,
-    name_key,
-    names_in,
-    words_of,
-)
+from knowtrail.ingest.names import MOST_WORDS, is_nameable, name_key, names_in, words_of
 from knowtrail.ingest.terms import TermFinder, title_names
 from knowtrail.retrieval.rerank.bm25 import words
 

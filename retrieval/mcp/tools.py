@@ -50,8 +50,7 @@ CorpusName: TypeAlias = Annotated[
     Field(description="see list_corpora; may be left out where there is only one"),
 ]
 MostTokens: TypeAlias = Annotated[
-    int,
-    Field(description="room for the answer, in tokens", ge=100, le=100_000),
+    int, Field(description="room for the answer, in tokens", ge=100, le=100_000)
 ]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 Cursor: TypeAlias = Annotated[
@@ -317,8 +316,7 @@ class Tools:
             msg = f"{start[:80]!r} and {end[:80]!r} are the same {here['kind']}."
             raise ToolError(msg)
         rows = await self._connection.aread(
-            "mcp/path_between",
-            **{"from": here["id"], "to": there["id"], "limit": k},
+            "mcp/path_between", **{"from": here["id"], "to": there["id"], "limit": k}
         )
         parts = [Chain(**row) for row in rows[first:]]
         return fitting(parts, max_tokens, first=first)

@@ -288,10 +288,7 @@ class TemplateDoor:
                 if self._connection is None:
                     self._connection = Connection.open(self._settings)
                 pipeline = open_pipeline(
-                    self._connection,
-                    self._settings,
-                    corpus=corpus,
-                    metrics=metrics(),
+                    self._connection, self._settings, corpus=corpus, metrics=metrics()
                 )
                 self._pipelines[corpus] = pipeline, time.monotonic()
             self._pipelines.move_to_end(corpus)

@@ -25,14 +25,7 @@ COLORS = (
 )
 """Okabe and Ito's, the yellow darkened so that it is seen on white."""
 
-MARKS = (
-    "circle",
-    "square",
-    "diamond",
-    "circle-open",
-    "square-open",
-    "diamond-open",
-)
+MARKS = ("circle", "square", "diamond", "circle-open", "square-open", "diamond-open")
 """Marks in space that every font has: Plotly sets them as letters."""
 
 TONES = 3
