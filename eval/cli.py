@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.cli.options import stacked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _COMMANDS = {
     "fields": (

@@ -11,10 +11,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,9 +27,6 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     SettingsError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _COMMANDS = {
     "quickstart": ("retrieval.cli.quickstart:quickstart", "Try everything in one go."),

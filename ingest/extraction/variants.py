@@ -10,16 +10,14 @@ that nothing but this section can make the difference.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.ingest.keys import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Section = Literal["src", "facts", "causal", "gaps", "risk"]
 SKN_SECTIONS: tuple[Section, ...] = ("src", "facts", "causal", "gaps", "risk")

@@ -7,11 +7,9 @@ documents of the walk come first: they have the strong colours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Literal
 
 COLORS = (
     "#0072b2",
