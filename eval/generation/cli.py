@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from knowtrail.eval.generation.contexts import ContextGroup, CorpusPassage, Grouped
-    from knowtrail.eval.generation.questions import GeneratedQuestions, Writer
+    from knowtrail.eval.generation.questions import ChainWriter, GeneratedQuestions
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
@@ -280,7 +280,7 @@ def _made(
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
-    make: Callable[..., Writer] = chain_writer
+    make: Callable[..., ChainWriter] = chain_writer
     if given["synthesizer"] == "deepeval":
         from knowtrail.eval.generation.questions import deepeval_writer
 
