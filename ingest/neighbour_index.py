@@ -184,10 +184,8 @@ class NeighbourIndex:
         return best
 
     def _nearest(self, rows: Ints, count: int) -> tuple[Floats, Ints, Floats]:
-        """Return scores and rows of the nearest, and the least score of each.
-
-        The scores of those that are no neighbours are -2.
-        """
+        """Return scores and rows of the nearest, and the least score of each."""
+        # The scores of those that are no neighbours are -2.
         scores, columns = self._file.search(
             unit_vectors(self._exact.vectors[rows]), count
         )

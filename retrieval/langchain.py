@@ -304,10 +304,8 @@ class KnowtrailRetriever(BaseRetriever):
     def _together(
         self, questions: list[str], corpus: str | None
     ) -> Mapping[str, Sequence[float]]:
-        """Return vectors by question; none where it fails, which each call then tells.
-
-        A link for asynchronous calls alone has no connection here, either.
-        """
+        """Return vectors by question; none where it fails, as each call then tells."""
+        # A link for asynchronous calls alone has no connection here, either.
         texts = [q for q in dict.fromkeys(questions) if isinstance(q, str) and q]
         try:
             connection = self.open_connection()

@@ -145,10 +145,9 @@ def _run(
 
 
 class _Properties:
-    """How the properties of a row are sent and read.
+    """How the properties of a row are sent and read."""
 
-    Lists are sent as they are and read by position, dictionaries by key.
-    """
+    # Lists are sent as they are and read by position, dictionaries by key.
 
     def __init__(
         self,

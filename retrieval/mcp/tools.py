@@ -460,10 +460,8 @@ def _walked(result: TraverseResult) -> Walked:
 
 
 def _telling(context: Context[Any]) -> Progress:
-    """Return what tells a client, from a thread, how far a tool is.
-
-    Stages follow one another, so that what goes up is the number of notes.
-    """
+    """Return what tells a client, from a thread, how far a tool is."""
+    # Stages follow one another, so that what goes up is the number of notes.
     loop, notes = asyncio.get_running_loop(), count(1)
 
     def tell(stage: str, done: int, total: int | None) -> None:
