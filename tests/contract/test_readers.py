@@ -27,13 +27,12 @@ from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.projection import Projection
 from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions
-from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader
+from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
 from knowtrail.retrieval.readers.axes import _KEPT_AXES
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
 from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.databases import allow_vectors, plan_steps
-from tests.memory_graph import MemoryReader
 from tests.reader_conformance import (
     GraphReaderConformance,
     ScriptedModel,
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.readers import SnapshotReader
-    from tests.memory_graph import MemoryGraph
+    from knowtrail.retrieval.readers import MemoryGraph, SnapshotReader
 
 BUDGET = WalkOptions(max_sentences=25, question="Which way?")
 MODEL: Any = ScriptedModel()

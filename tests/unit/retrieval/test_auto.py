@@ -38,9 +38,9 @@ from knowtrail.retrieval.protocols import (
     WalkOptions,
 )
 from knowtrail.retrieval.questions import check_question, refused
+from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.traverse import compared_algorithms
 from knowtrail.retrieval.walk import ChunkText
-from tests.memory_graph import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Trail

@@ -8,12 +8,12 @@ from knowtrail.retrieval.algorithms import BasicRetrieval, QueryTraversal
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
-from tests.memory_graph import MemoryReader
+from knowtrail.retrieval.readers.memory import MemoryReader
 from tests.reader_conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
-    from tests.memory_graph import MemoryGraph
+    from knowtrail.retrieval.readers.memory import MemoryGraph
 
 
 def small(draw: Any, chunk: Any) -> MemoryGraph:

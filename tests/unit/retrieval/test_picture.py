@@ -13,8 +13,8 @@ from knowtrail.retrieval.algorithms import QueryTraversal
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.picture import walk_html
 from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.walk import Walk
-from tests.memory_graph import MemoryReader
 from tests.reader_conformance import random_graph, random_query
 
 if TYPE_CHECKING:

@@ -34,10 +34,10 @@ from knowtrail.retrieval.corpora import (
 from knowtrail.retrieval.display import show_result, stop_text
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.questions import Task, check_question
+from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
-from tests.memory_graph import MemoryReader
 from tests.reader_conformance import random_graph, random_query
 
 

@@ -27,6 +27,7 @@ from knowtrail.retrieval.protocols import (
     HomesRequest,
     ProjectionRequest,
 )
+from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.snapshot import files
@@ -40,7 +41,6 @@ from knowtrail.retrieval.snapshot.folder import (
     open_snapshot,
     snapshot_folder,
 )
-from tests.memory_graph import MemoryGraph, MemoryReader
 from tests.reader_conformance import random_graph, random_query
 from tests.snapshots import GraphSource, opened
 from tests.tiers import amount

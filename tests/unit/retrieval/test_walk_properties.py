@@ -24,8 +24,8 @@ from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import WalkOptions
+from knowtrail.retrieval.readers.memory import MemoryReader
 from tests.cases import each
-from tests.memory_graph import MemoryReader
 from tests.reader_conformance import ScriptedModel, random_graph, random_query
 
 if TYPE_CHECKING:

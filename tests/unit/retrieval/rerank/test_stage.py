@@ -18,11 +18,11 @@ from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import Hit
 from knowtrail.retrieval.procedures import keywords
 from knowtrail.retrieval.questions import check_question
+from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
 from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
-from tests.memory_graph import MemoryReader
 from tests.reader_conformance import random_graph, random_query
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A graph held in numpy arrays and dictionaries, and its reader."""
+"""A graph held in numpy arrays and dictionaries, for tests and small corpora."""
 
 from __future__ import annotations
 
