@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.algorithms import BasicRetrieval, QueryTraversal
+from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
 from knowtrail.retrieval.readers.memory import MemoryReader
-from tests.reader_conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector

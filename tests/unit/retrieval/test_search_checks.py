@@ -25,6 +25,7 @@ from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.search import _as_dict
 from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import (
     CorpusInfo,
     agreed_embedder,
@@ -38,7 +39,6 @@ from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
-from tests.reader_conformance import random_graph, random_query
 
 
 def info(name: str, **fields: Any) -> CorpusInfo:

@@ -13,6 +13,7 @@ from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.search import _as_dict
 from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.display import show_result
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import Hit
@@ -23,7 +24,6 @@ from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
 from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
-from tests.reader_conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A test class for readers: subclass it, and see whether one walks as it should.
+"""A test class for readers: subclass it, and see whether yours walks as it should.
 
 ```python
 class TestMyReader(GraphReaderConformance):
@@ -8,6 +8,7 @@ class TestMyReader(GraphReaderConformance):
 ```
 """
 
+# ruff: noqa: S101 - asserts are what a test class is made of
 from __future__ import annotations
 
 import hashlib
