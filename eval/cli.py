@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
 from knowtrail.graph.cli.options import stacked
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _COMMANDS = {
-    "fields": (
-        "knowtrail.eval.fields.cli:fields",
-        "Extracted records against gold, by field.",
-    ),
-    "retrieval": (
-        "knowtrail.eval.retrieval.cli:retrieval",
-        "Ways of finding passages, against known gold.",
-    ),
-    "skn": (
-        "knowtrail.eval.skn.cli:skn",
-        "Extraction formats, by what an agent makes of them.",
-    ),
-    "specificity": (
-        "knowtrail.eval.specificity.cli:specificity",
-        "Template answers on labelled questions of heritage.",
-    ),
-    "zelo": (
-        "knowtrail.eval.zelo.cli:zelo",
-        "Relevance judged in pairs; rerankers against it.",
-    ),
+    "fields": "Extracted records against gold, by field.",
+    "retrieval": "Ways of finding passages, against known gold.",
+    "skn": "Extraction formats, by what an agent makes of them.",
+    "specificity": "Template answers on labelled questions of heritage.",
+    "zelo": "Relevance judged in pairs; rerankers against it.",
 }
-"""Command -> (where it lives, one line for the list)."""
+"""Command, in the module `cli` of the package of its name -> one line for the list."""
 
 
-@click.group("eval", cls=LazyGroup, commands_at=_COMMANDS)
+@click.group(
+    "eval",
+    cls=LazyGroup,
+    commands_at={
+        name: (f"knowtrail.eval.{name}.cli:{name}", line)
+        for name, line in _COMMANDS.items()
+    },
+)
 def evaluation() -> None:
     """Measure extraction and retrieval, and keep the results in the graph."""
 

@@ -499,9 +499,7 @@ class _Stage:
         self._progress = progress
         named = partial(as_model, settings=settings, context=options.models.context)
         self._who = Respondent(
-            model=named(options.answers),
-            options=options.models,
-            state=state,
+            model=named(options.answers), options=options.models, state=state
         )
         self._judge: Respondent | None = None
         if options.judge is not None:

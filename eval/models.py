@@ -194,11 +194,7 @@ def call_llm(
 
 def object_form(**properties: Any) -> dict[str, Any]:
     """Return the JSON schema of an object that has all of these."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -84,10 +84,7 @@ def joined(
 @contextmanager
 def open_connection(settings: Settings, *, stay: bool = False) -> Iterator[Connection]:
     """Yield a connection, to the managed server where no address is given."""
-    with (
-        served(settings, stay=stay) as pointed,
-        Connection.open(pointed) as connection,
-    ):
+    with served(settings, stay=stay) as pointed, Connection.open(pointed) as connection:
         yield connection
 
 

@@ -12,15 +12,13 @@ import os
 import re
 import shlex
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_LANGUAGE_MODEL = "qwen2.5:7b"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 

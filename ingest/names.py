@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOST_WORDS = 8
 """Words of the longest name: longer runs of capitals are headings and lists."""
@@ -167,10 +164,7 @@ def _characters(*categories: str) -> str:
 def _splitters() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what stands between words, and letters that are words of their own."""
     marks = _characters("Mn", "Mc")
-    return (
-        re.compile(f"(?:[^\\w{marks}]|_)+"),
-        re.compile(f"[{_UNSPACED}][{marks}]*"),
-    )
+    return (re.compile(f"(?:[^\\w{marks}]|_)+"), re.compile(f"[{_UNSPACED}][{marks}]*"))
 
 
 @cache

@@ -94,10 +94,7 @@ class NeighbourIndex:
         cells = min(cells, max(1, len(columns) // 39))
         dimensions = vectors.shape[1]
         self._file = faiss.IndexIVFFlat(
-            faiss.IndexFlatIP(dimensions),
-            dimensions,
-            cells,
-            faiss.METRIC_INNER_PRODUCT,
+            faiss.IndexFlatIP(dimensions), dimensions, cells, faiss.METRIC_INNER_PRODUCT
         )
         self._file.train(unit_vectors(vectors[_some(columns, _TRAINED * cells, 0)]))
         for start in range(0, len(columns), _ROWS):
@@ -187,10 +184,8 @@ class NeighbourIndex:
         return best
 
     def _nearest(self, rows: Ints, count: int) -> tuple[Floats, Ints, Floats]:
-        """Return scores and rows of the nearest, and the least score of each.
-
-        The scores of those that are no neighbours are -2.
-        """
+        """Return scores and rows of the nearest, and the least score of each."""
+        # The scores of those that are no neighbours are -2.
         scores, columns = self._file.search(
             unit_vectors(self._exact.vectors[rows]), count
         )

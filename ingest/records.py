@@ -9,15 +9,12 @@ start inclusive and end exclusive.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from knowtrail.graph.errors import InputError, SourceError
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-
 
 Scalar: TypeAlias = str | int | float | bool
 """A single value that Neo4j stores as a property."""

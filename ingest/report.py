@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.telemetry import span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _KEPT = 50
 

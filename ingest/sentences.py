@@ -15,13 +15,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from knowtrail.ingest.records import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_SENTENCE = 1_000
 """Longest sentence in characters: about what a model of 256 tokens still reads."""

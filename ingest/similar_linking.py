@@ -321,13 +321,11 @@ class _Linking:
         *,
         exact: bool,
     ) -> tuple[_Lists, Ints]:
-        """Merge what enters lists into those that are stored.
-
-        The rows returned too are those whose list may lack something that no one has
-        seen since a neighbour went: all others have at most the score that was the
-        least then. One with just that score may come first by its id, which counts in
-        an exact search.
-        """
+        """Merge what enters lists into those that are stored."""
+        # The rows returned too are those whose list may lack something that no one has
+        # seen since a neighbour went: all others have at most the score that was the
+        # least then. One with just that score may come first by its id, which counts in
+        # an exact search.
         entering = {
             row: dict(zip((file.key(c) for c in columns), scores, strict=True))
             for row, columns, scores in similar_rows(
@@ -364,10 +362,8 @@ class _Linking:
     def _write(
         self, lists: _Lists, documents: Mapping[str, str], stored: _Stored
     ) -> Counters:
-        """Replace the lists that differ from what is stored.
-
-        Ranks are compared too: where a target was deleted, a gap is left among them.
-        """
+        """Replace the lists that differ from what is stored."""
+        # Ranks are compared too: where a target was deleted, a gap is left among them.
         changed = [
             key
             for key, (targets, scores) in lists.items()
@@ -399,10 +395,7 @@ class _Linking:
         touched = sorted({documents[key] for key in changed})
         written = self._connection.write_all([
             ("ingest/similar_remove", {"scope": "inter", "ids": changed}),
-            (
-                "ingest/similar",
-                {"scope": "inter", "nodes": list(number), "rows": rows},
-            ),
+            ("ingest/similar", {"scope": "inter", "nodes": list(number), "rows": rows}),
             ("ingest/touch_documents", {"ids": touched, "version": self._version}),
         ])
         if written.relationships_created != sum(len(row["targets"]) for row in rows):

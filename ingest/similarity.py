@@ -139,10 +139,7 @@ class Comparison:
         return best
 
     def entered(
-        self,
-        rows: Ints,
-        floors: npt.NDArray[np.float64],
-        columns: Ints | None = None,
+        self, rows: Ints, floors: npt.NDArray[np.float64], columns: Ints | None = None
     ) -> Best:
         """Return which of some new rows may be among the best of others.
 

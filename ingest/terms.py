@@ -6,9 +6,9 @@ import re
 import sqlite3
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from knowtrail.ingest.names import (
     is_nameable,
@@ -17,9 +17,6 @@ from knowtrail.ingest.names import (
     small_words,
     words_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 TERM_RULES = 2
 """Raised when the same texts would give other terms."""

@@ -462,9 +462,7 @@ class TextIndex:
         )
         self.commit()
 
-    def settle(
-        self,
-    ) -> tuple[dict[str, tuple[str, int]], list[str], set[str], int]:
+    def settle(self) -> tuple[dict[str, tuple[str, int]], list[str], set[str], int]:
         """Settle which terms there are, the counts of all documents being known.
 
         Returned are terms that the graph has not as they are, names that it has and

@@ -90,12 +90,11 @@ def link_texts(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Titles:
-    """The documents of a corpus by their titles.
+    """The documents of a corpus by their titles."""
 
-    Each has its content hash, which `content` stands for together, its (title, title
-    key, aliases as stored), and what its aliases must be. Titles and redirects have
-    their names as they are written, by key; the index says what these stand for.
-    """
+    # Each has its content hash, which `content` stands for together, its (title, title
+    # key, aliases as stored), and what its aliases must be. Titles and redirects have
+    # their names as they are written, by key; the index says what these stand for.
 
     hashes: dict[str, str]
     content: int
@@ -146,10 +145,9 @@ class _Titles:
 
 
 class _Names(NamedTuple):
-    """How names are found: in documents whose own are not known, and in others.
+    """How names are found: in documents whose own are not known, and in others."""
 
-    Those have other names than before only where one stands that appeared.
-    """
+    # Those have other names than before only where one stands that appeared.
 
     unnamed: set[str]
     appeared: TermFinder
@@ -335,12 +333,10 @@ class _TextLinker:
         )
 
     def _name(self, documents: Sequence[Found], whole: Collection[str]) -> Counters:
-        """Write the NAMES of some documents' chunks where they differ.
-
-        What two processes that did not know of each other wrote twice is mended in
-        those that are read `whole`; of the others, what is given is linked now, or no
-        longer.
-        """
+        """Write the NAMES of some documents' chunks where they differ."""
+        # What two processes that did not know of each other wrote twice is mended in
+        # those that are read `whole`; of the others, what is given is linked now, or no
+        # longer.
         chunks = [
             c for document, found in documents if document in whole for c, _ in found
         ]
@@ -427,10 +423,8 @@ def write_rows(
 
 
 def _found(row: Any, finder: TermFinder) -> Found:
-    """Return the names in a document's chunks.
-
-    Its title counts as written at its beginning, in its first chunk.
-    """
+    """Return the names in a document's chunks."""
+    # Its title counts as written at its beginning, in its first chunk.
     found = names_of_chunks(row["text"], [(c[1], c[2]) for c in row["chunks"]], finder)
     if found:
         found[0] |= title_names([row["title"]]).keys()

@@ -227,10 +227,7 @@ class VectorFile:
         if not len(self):
             return np.empty((0, 1), dtype=np.float32)
         return np.memmap(
-            self._file,
-            dtype=np.float32,
-            mode="r",
-            shape=(len(self), self._dimensions),
+            self._file, dtype=np.float32, mode="r", shape=(len(self), self._dimensions)
         )
 
     @property

@@ -87,11 +87,7 @@ def walk_span(task: Task, start: Ground, reader: str) -> AbstractContextManager[
 
 
 def _given(model: LanguageModel | None) -> LanguageModel:
-    """Return the model.
-
-    Raises:
-        InputError: If there is none.
-    """
+    """Return the model; refuse that there is none."""
     if model is None:
         raise InputError(
             "This algorithm asks a language model and none was given: pass one as "

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 from knowtrail.ingest.keys import normalise_title
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OPERATORS = (
     "$eq",

@@ -26,8 +26,9 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import FilterError
@@ -47,9 +48,6 @@ from knowtrail.retrieval.filter_clauses import (
     title_key_of,
     touches_document,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["OPERATORS", "Filter", "parse_filter"]
 

@@ -10,17 +10,8 @@ import neo4j  # noqa: TC002 - Pydantic reads the annotations
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
-from langchain_core.runnables.config import (
-    run_in_executor,
-    var_child_runnable_config,
-)
-from pydantic import (
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from langchain_core.runnables.config import run_in_executor, var_child_runnable_config
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
 from knowtrail.graph.errors import InputError, SettingsError
@@ -271,11 +262,7 @@ class KnowtrailRetriever(BaseRetriever):
         await self.aclose()
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        **kwargs: Any,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         arguments = self._arguments(query, **kwargs)
         connection = self.open_connection()
@@ -317,10 +304,8 @@ class KnowtrailRetriever(BaseRetriever):
     def _together(
         self, questions: list[str], corpus: str | None
     ) -> Mapping[str, Sequence[float]]:
-        """Return vectors by question; none where it fails, which each call then tells.
-
-        A link for asynchronous calls alone has no connection here, either.
-        """
+        """Return vectors by question; none where it fails, as each call then tells."""
+        # A link for asynchronous calls alone has no connection here, either.
         texts = [q for q in dict.fromkeys(questions) if isinstance(q, str) and q]
         try:
             connection = self.open_connection()

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    TypeAlias,
-    TypedDict,
-    Unpack,
-    get_args,
-)
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, ORDERED

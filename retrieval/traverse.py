@@ -17,12 +17,7 @@ from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.corpora import aground, ground
 from knowtrail.retrieval.driving import arun, run, walk_span
-from knowtrail.retrieval.questions import (
-    Task,
-    WalkSettings,
-    check_question,
-    refused,
-)
+from knowtrail.retrieval.questions import Task, WalkSettings, check_question, refused
 from knowtrail.retrieval.readers.opening import open_areader, open_reader
 from knowtrail.retrieval.recording import Recording, arecord, record
 from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
@@ -327,9 +322,7 @@ class _Walker:
         )
 
 
-def _parted(
-    asked: TraverseSettings,
-) -> tuple[_Walker, dict[str, Any], dict[str, Any]]:
+def _parted(asked: TraverseSettings) -> tuple[_Walker, dict[str, Any], dict[str, Any]]:
     """Return what walks, and what `ground` and `check_question` take, by name."""
     rest: dict[str, Any] = {"settings": None, "model": None, **asked}
     settings = rest.pop("settings")

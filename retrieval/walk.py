@@ -7,13 +7,11 @@ inclusive and end exclusive; scores are cosines to the question's vector.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from knowtrail.graph.cli.rows import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 StopReason: TypeAlias = Literal[
     "sentence_limit",

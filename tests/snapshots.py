@@ -25,7 +25,7 @@ __all__ = ["GraphSource", "opened"]
 
 
 class GraphSource:
-    """A `DocumentSource` over a `MemoryGraph`."""
+    """What a snapshot is copied from, over a `MemoryGraph`."""
 
     def __init__(
         self,

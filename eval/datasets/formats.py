@@ -326,10 +326,7 @@ def _grades(path: Path) -> dict[str, dict[str, int]]:
 
 
 def _query(
-    name: str,
-    texts: dict[str, str],
-    grades: dict[str, int],
-    found: Gathering,
+    name: str, texts: dict[str, str], grades: dict[str, int], found: Gathering
 ) -> RetrievalQuestion | None:
     """Return a query with what was judged relevant; None where it has no text."""
     if name not in texts:

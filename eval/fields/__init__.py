@@ -73,10 +73,7 @@ from knowtrail.eval.fields.schema import (
     resolve_schema_references,
     set_type_default,
 )
-from knowtrail.eval.fields.scoring import (
-    evaluate,
-    score_record,
-)
+from knowtrail.eval.fields.scoring import evaluate, score_record
 
 __all__ = [
     "BatchComparator",

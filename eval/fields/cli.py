@@ -123,7 +123,7 @@ _ROUNDING = 1e-9
 """What a mean of floats may be off: 0.9 of every record is not less than 0.9."""
 
 
-@click.command(context_settings={"show_default": True})
+@click.command()
 @click.option(
     "--gold", type=_FILE, required=True, help="Gold records, JSON Lines or one array."
 )

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Hashable, Sequence
+from typing import Literal
 
 from knowtrail.graph.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
 
 Level = Literal["interval", "nominal"]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from knowtrail.eval.fields.errors import (
     ArgumentError,
@@ -21,9 +22,6 @@ from knowtrail.eval.fields.errors import (
 )
 from knowtrail.eval.fields.paths import child_path, last_key, parent_path
 from knowtrail.graph.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 @dataclass(slots=True)

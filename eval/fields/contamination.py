@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.eval.fields.paths import leaves
 from knowtrail.graph.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 WORDS = 5
 """Length of the runs of words that are looked up."""

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.graph.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_DEPTH = 100
 """Levels that a schema may have, and a value from which one is inferred."""

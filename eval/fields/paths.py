@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 _SPECIAL = re.compile(r'[.\[\]"]')
 _INDEX = re.compile(r'(\["(?:[^"\\]|\\.)*"\])|\[-?\d+\]')

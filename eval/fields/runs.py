@@ -156,10 +156,7 @@ def compare_runs(
 
 
 def stored_record(
-    record: RecordResult,
-    *,
-    level: StoreLevel = "failures",
-    judges: Sequence[str] = (),
+    record: RecordResult, *, level: StoreLevel = "failures", judges: Sequence[str] = ()
 ) -> EvalRecord:
     """Return a record as the store takes it; `failures` are no match, nor skipped."""
     score, extracted, gold = tally(record.field_results)

@@ -374,10 +374,7 @@ def quick_tallies(
 
 
 def _add(
-    sums: NDArray[np.float64],
-    node: Plan,
-    gold: list[Any],
-    extracted: list[Any],
+    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
 ) -> None:
     if node.kind == "leaf" and not node.children:
         _add_leaves(sums, node, gold, extracted)
@@ -395,10 +392,7 @@ def _is_built_in(node: Plan) -> bool:
 
 
 def _add_objects(
-    sums: NDArray[np.float64],
-    node: Plan,
-    gold: list[Any],
-    extracted: list[Any],
+    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
 ) -> None:
     import numpy as np
 
@@ -417,10 +411,7 @@ def _add_objects(
 
 
 def _add_scored(
-    sums: NDArray[np.float64],
-    node: Plan,
-    gold: list[Any],
-    extracted: list[Any],
+    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
 ) -> None:
     for row, left in enumerate(gold):
         for column, right in enumerate(extracted):
@@ -488,12 +479,7 @@ class Pairing:
     known: dict[tuple[int, int], list[FieldResult]] = field(default_factory=dict)
 
 
-def aligned(
-    node: Plan,
-    path: str,
-    gold: list[Any],
-    extracted: list[Any],
-) -> Pairing:
+def aligned(node: Plan, path: str, gold: list[Any], extracted: list[Any]) -> Pairing:
     """Return the pairs of two arrays' elements."""
     if node.align == "key_field":
         return _by_key(node.align_key, gold, extracted)
@@ -545,12 +531,7 @@ def _content_order(items: list[Any]) -> list[int]:
     return sorted(range(len(items)), key=told.__getitem__)
 
 
-def _by_score(
-    node: Plan,
-    path: str,
-    gold: list[Any],
-    extracted: list[Any],
-) -> Pairing:
+def _by_score(node: Plan, path: str, gold: list[Any], extracted: list[Any]) -> Pairing:
     import numpy as np
 
     child = node.children[0]

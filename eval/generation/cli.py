@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from knowtrail.eval.generation.contexts import ContextGroup, CorpusPassage, Grouped
-    from knowtrail.eval.generation.questions import GeneratedQuestions, Writer
+    from knowtrail.eval.generation.questions import ChainWriter, GeneratedQuestions
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
@@ -127,7 +127,7 @@ def dataset() -> None:
     """Make and convert data sets of questions."""
 
 
-@dataset.command(context_settings={"show_default": True})
+@dataset.command()
 @click.argument("corpus")
 @click.option(
     "--output",
@@ -253,9 +253,7 @@ def _draw(connection: Connection, groups: Sequence[ContextGroup], folder: Path) 
         write_file(folder / f"context-{number}.png", picture)
 
 
-def _chosen(
-    given: dict[str, Any],
-) -> tuple[GroupPlan, QuestionOptions, ModelOptions]:
+def _chosen(given: dict[str, Any]) -> tuple[GroupPlan, QuestionOptions, ModelOptions]:
     """Return which contexts are wanted, and how questions are made, checked."""
     given = {name: value for name, value in given.items() if value != {}}
     sizes = WalkParameters(**options_of(WalkParameters, given))
@@ -282,7 +280,7 @@ def _made(
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
-    make: Callable[..., Writer] = chain_writer
+    make: Callable[..., ChainWriter] = chain_writer
     if given["synthesizer"] == "deepeval":
         from knowtrail.eval.generation.questions import deepeval_writer
 
@@ -307,7 +305,7 @@ def _made(
         )
 
 
-@dataset.command(context_settings={"show_default": True})
+@dataset.command()
 @click.argument("source", metavar="KIND:FILES")
 @click.argument("output", type=_FILE)
 @option("json")

@@ -14,7 +14,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import check_ranges
 from knowtrail.eval.retrieval.dataset import Passage
@@ -69,18 +69,6 @@ class ContextChunk:
     neighbours: tuple[Neighbour, ...] = ()
     adjacent: tuple[str, ...] = ()
     themed: tuple[str, ...] = ()
-
-
-class ContextSource(Protocol):
-    """Where chunks come from."""
-
-    def chunk_ids(self) -> Sequence[tuple[str, str]]:
-        """Return (chunk id, document id) of every chunk, in a fixed order."""
-        ...
-
-    def open(self, chunk_id: str) -> ContextChunk:
-        """Return a chunk, or raise a KeyError where there is none of that id."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +238,7 @@ class Gathered:
 
 def gather(
     grouping: str,
-    source: ContextSource,
+    source: GraphContexts,
     anchor: str,
     *,
     parameters: WalkParameters,
@@ -264,7 +252,7 @@ def gather(
 
 
 def _intra_document(
-    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
 ) -> Gathered:
     """Walk along the strongest edges of one document, to chunks without overlap."""
     return _walked(
@@ -275,7 +263,7 @@ def _intra_document(
 
 
 def _theme_based(
-    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
 ) -> Gathered:
     """Walk along the strongest edge into the document of the likest themes."""
     return _walked(
@@ -302,7 +290,7 @@ def _walked(
 
 
 def _theme_step(
-    source: ContextSource,
+    source: GraphContexts,
     current: ContextChunk,
     found: Gathered,
     sizes: WalkParameters,
@@ -328,7 +316,7 @@ def _theme_step(
 
 
 def _sequential_multi_hop(
-    source: ContextSource, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
+    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
 ) -> Gathered:
     """Read on in one document, cross to another by theme, and so on."""
     found = Gathered()
@@ -342,7 +330,7 @@ def _sequential_multi_hop(
 
 
 def _read_on(
-    source: ContextSource, start: ContextChunk, found: Gathered, sizes: WalkParameters
+    source: GraphContexts, start: ContextChunk, found: Gathered, sizes: WalkParameters
 ) -> ContextChunk:
     """Read from a chunk to the ones beside it; return the last that was read."""
     limit = len(found.sentences) + sizes.round_sentences
@@ -362,7 +350,7 @@ def _read_on(
 
 
 def _deepeval_native(
-    source: ContextSource,
+    source: GraphContexts,
     anchor: ContextChunk,
     sizes: WalkParameters,
     chance: random.Random,
@@ -400,13 +388,13 @@ def _best(
     return min(candidates, key=lambda n: (-n.score, n.id), default=None)
 
 
-def _opened(source: ContextSource, neighbour: Neighbour | None) -> ContextChunk | None:
+def _opened(source: GraphContexts, neighbour: Neighbour | None) -> ContextChunk | None:
     return None if neighbour is None else source.open(neighbour.id)
 
 
 GROUPINGS: dict[
     str,
-    Callable[[ContextSource, ContextChunk, WalkParameters, random.Random], Gathered],
+    Callable[[GraphContexts, ContextChunk, WalkParameters, random.Random], Gathered],
 ] = {
     "intra_document": _intra_document,
     "theme_based": _theme_based,
@@ -478,7 +466,7 @@ def shares(count: int, weights: Mapping[str, float]) -> dict[str, int]:
 
 
 def context_groups(
-    source: ContextSource, plan: GroupPlan, *, progress: Progress | None = None
+    source: GraphContexts, plan: GroupPlan, *, progress: Progress | None = None
 ) -> Grouped:
     """Make the contexts of a plan; the same seed and corpus give the same.
 
@@ -513,7 +501,7 @@ def _anchors(ids: Sequence[tuple[str, str]], chance: random.Random) -> Iterator[
 
 
 def _group(
-    source: ContextSource,
+    source: GraphContexts,
     grouping: str,
     anchors: Iterator[str],
     chance: random.Random,

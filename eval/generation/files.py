@@ -98,9 +98,7 @@ def passages_beside(path: Path) -> Path:
 
 
 def write_dataset(
-    path: Path,
-    questions: Sequence[ExportedQuestion],
-    passages: Iterable[Passage],
+    path: Path, questions: Sequence[ExportedQuestion], passages: Iterable[Passage]
 ) -> None:
     """Write questions; in our own form, passages beside them."""
     write_questions(path, questions)

@@ -10,7 +10,7 @@ import logging
 import random
 import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.generation.contexts import (
     ContextGroup,
@@ -272,12 +272,7 @@ class _Chain:
     lines: tuple[str, ...]
 
     def asked(
-        self,
-        step: str,
-        prompt: str,
-        schema: dict[str, Any],
-        *,
-        critic: bool = False,
+        self, step: str, prompt: str, schema: dict[str, Any], *, critic: bool = False
     ) -> dict[str, Any]:
         who = self.critic if critic else self.who
         answer = ask(who, SYSTEM, prompt, schema=schema)
@@ -423,24 +418,6 @@ def _lines(group: ContextGroup, who: Respondent) -> tuple[str, ...]:
 _LOG = logging.getLogger(__name__)
 
 
-class Writer(Protocol):
-    """What makes a question of a context."""
-
-    @property
-    def key(self) -> str:
-        """Return what changes with whatever changes the questions."""
-        ...
-
-    def write(self, wanted: WantedQuestion) -> GeneratedQuestion:
-        """Return a question about a context.
-
-        Raises:
-            ChainError: If none comes of it.
-            ModelError: If the model's server is down or refuses.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedQuestions:
     """What came of a run; `reused` counts what was known from an earlier one."""
@@ -452,7 +429,7 @@ class GeneratedQuestions:
 
 def generate_questions(
     groups: Sequence[ContextGroup],
-    writer: Writer,
+    writer: ChainWriter,
     *,
     state: State,
     goldens: int | None = None,
@@ -478,15 +455,13 @@ def generate_questions(
         if progress is not None:
             progress("asking questions", number + 1, total)
     return GeneratedQuestions(
-        questions=tuple(run.questions),
-        failures=tuple(run.failures),
-        reused=run.reused,
+        questions=tuple(run.questions), failures=tuple(run.failures), reused=run.reused
     )
 
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    writer: Writer
+    writer: ChainWriter
     state: State
     options: QuestionOptions
     questions: list[GeneratedQuestion] = field(default_factory=list)
@@ -582,7 +557,9 @@ _DEEPEVAL_NAMES = {
 }
 
 
-def deepeval_writer(model: str | BaseChatModel | LanguageModel, **given: Any) -> Writer:
+def deepeval_writer(
+    model: str | BaseChatModel | LanguageModel, **given: Any
+) -> ChainWriter:
     """Return a writer that asks DeepEval's Synthesizer; takes what `chain_writer` does.
 
     Each question has the evolutions that the plan gives it, so that a seed repeats

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(context_settings={"show_default": True})
+@click.command()
 @click.option(
     "--dataset",
     "specification",
@@ -49,17 +49,13 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     help="What a chunk is.",
 )
 @click.option(
-    "--title/--no-title",
-    default=True,
-    help="Whether passages begin with their titles.",
+    "--title/--no-title", default=True, help="Whether passages begin with their titles."
 )
 @click.option("--window", default=3, help="Sentences in a window.")
 @click.option("--stride", default=1, help="From one to the next.")
 @click.option("--seed", default=0, help="Of intervals and tests.")
 @click.option(
-    "--base",
-    default="dense",
-    help="The system that the others are compared with.",
+    "--base", default="dense", help="The system that the others are compared with."
 )
 @click.option("--halves", is_flag=True, help="Report even and odd questions too.")
 @click.option(

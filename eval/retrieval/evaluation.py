@@ -325,11 +325,9 @@ def _asked(
     state: State | None,
     progress: Progress,
 ) -> dict[str, list[Ranking]]:
-    """Return the rankings of every system, those that are not known already made now.
-
-    Each question is put to all systems, another one first each time, so that what else
-    goes on slows and helps them alike.
-    """
+    """Return the rankings of every system; those that are not known are made now."""
+    # Each question is put to all systems, another one first each time, so that what
+    # else goes on slows and helps them alike.
     questions, count = bench.dataset.questions, len(systems)
     found: dict[str, list[Ranking]] = {system.name: [] for system in systems}
     codes = {system.name: _code(system) for system in systems}
@@ -527,9 +525,7 @@ def _evaluation(
 
 
 def parts_of(
-    results: Sequence[SystemResult],
-    measures: Sequence[str],
-    options: EvaluationOptions,
+    results: Sequence[SystemResult], measures: Sequence[str], options: EvaluationOptions
 ) -> tuple[Part, ...]:
     """Return what came out on all questions and, if asked, on both halves."""
     count = len(results[0].questions)

@@ -45,11 +45,7 @@ if TYPE_CHECKING:
 _DIGITS = 6
 _IDS = 20
 
-TITLES = {
-    "all": "All questions",
-    "dev": "Development half",
-    "test": "Test half",
-}
+TITLES = {"all": "All questions", "dev": "Development half", "test": "Test half"}
 """Part of the questions -> what it is called."""
 
 JUDGED = {

@@ -447,11 +447,9 @@ class WalkSystem(_Walker):
     def _walked(
         self, question: RetrievalQuestion, k: int, *, documents: int
     ) -> _Walked:
-        """Walk until there are enough passages or the walk ends by itself.
-
-        Where chunks of one passage follow each other, the walk is made again with
-        twice the chunks; the time is that of the last one.
-        """
+        """Walk until there are enough passages or the walk ends by itself."""
+        # Where chunks of one passage follow each other, the walk is made again with
+        # twice the chunks; the time is that of the last one.
         bench = self._bench
         query = bench.vector(question.text)
         task = check_question(

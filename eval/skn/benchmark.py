@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
-from knowtrail.eval.skn.phases import (
-    KEPT,
-    Phases,
-    judge_row,
-    no_reply,
-)
+from knowtrail.eval.skn.phases import KEPT, Phases, judge_row, no_reply
 from knowtrail.eval.skn.results import (
     write_extractions,
     write_outcome,
@@ -312,10 +307,7 @@ def run_models(
         respondents = [replace(w, digest=digests.get(w.name)) for w in respondents]
         jury = jury and replace(jury, digest=digests.get(jury.name))
         phases = Phases(
-            state=state,
-            options=options,
-            recorded=recorded,
-            problem=problem,
+            state=state, options=options, recorded=recorded, problem=problem
         )
         found = _search(samples, phases, progress)
         outcomes = []

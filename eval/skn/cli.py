@@ -32,7 +32,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-@click.command(context_settings={"show_default": True})
+@click.command()
 @click.option("--ablation", is_flag=True, help="Compare all six formats.")
 @click.option(
     "--variant",
@@ -208,10 +208,7 @@ _TOLD = (
 
 
 def _show(
-    outcomes: Sequence[ModelOutcome],
-    runs: Sequence[dict[str, str]],
-    *,
-    as_json: bool,
+    outcomes: Sequence[ModelOutcome], runs: Sequence[dict[str, str]], *, as_json: bool
 ) -> None:
     from knowtrail.eval.skn.metrics import difference_row
     from knowtrail.eval.skn.results import summary_text

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json
@@ -20,9 +21,6 @@ from knowtrail.ingest.extraction.web import (
     results_text,
     search_results,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 UNKNOWN_CATEGORY = "other"
 

@@ -40,7 +40,6 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _PATH = click.Path(path_type=Path)
 _COUNT = click.IntRange(1)
-_SHOWN = {"show_default": True}
 _STOPPED = {"budget": 1, "interrupted": 130}
 _NAMED = 5
 
@@ -56,7 +55,7 @@ def judges() -> None:
     click.echo(bundled_text(), nl=False)
 
 
-@zelo.command(context_settings=_SHOWN)
+@zelo.command()
 @click.argument("source", type=_FILE)
 @click.argument("target", type=_FILE)
 @click.option(
@@ -262,7 +261,7 @@ def _warn(done: Annotation) -> None:
         )
 
 
-@zelo.command(context_settings=_SHOWN)
+@zelo.command()
 @click.argument("target", type=_FILE)
 @option("corpus")
 @click.option(
@@ -359,7 +358,7 @@ def import_(
     emit(done, told, as_json=given["as_json"])
 
 
-@zelo.command(context_settings=_SHOWN)
+@zelo.command()
 @click.argument("truth", type=_PATH)
 @click.argument("rankings", metavar="RANKING...", type=_PATH, nargs=-1, required=True)
 @click.option("--k", type=_COUNT, default=10, help="Best ones of a ranking.")
@@ -443,7 +442,7 @@ def _stored(
     return ids
 
 
-@zelo.command(context_settings=_SHOWN)
+@zelo.command()
 @click.argument("source", type=_PATH)
 @click.argument("target", type=_PATH)
 @click.option(
@@ -473,7 +472,7 @@ def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> 
     emit(answer, f"{name} scored {count} queries: {given['target']}.", as_json=as_json)
 
 
-@zelo.command(context_settings=_SHOWN)
+@zelo.command()
 @click.argument("annotated", type=_PATH)
 @click.argument("model", type=_PATH)
 @click.option(
@@ -588,7 +587,7 @@ def _number(one: Inspection, document_id: str) -> int:
     )
 
 
-@click.command(context_settings=_SHOWN)
+@click.command()
 @_annotation
 @_query
 @_documents

@@ -160,11 +160,7 @@ class Stored:
 
 
 def store_annotation(
-    connection: Connection,
-    annotated: Path,
-    *,
-    corpus: str,
-    folder: Path | None = None,
+    connection: Connection, annotated: Path, *, corpus: str, folder: Path | None = None
 ) -> Stored:
     """Store an annotation over a corpus; storing it twice changes nothing.
 

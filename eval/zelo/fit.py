@@ -399,10 +399,7 @@ def _published(given: _Given) -> Fit:
 
 
 def win_matrix(
-    n: int,
-    left: NDArray[np.intp],
-    right: NDArray[np.intp],
-    share: NDArray[np.float64],
+    n: int, left: NDArray[np.intp], right: NDArray[np.intp], share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return n x n wins, [i, j] of i over j, with half a win on the diagonal."""
     judged = ~np.isnan(share)

@@ -566,7 +566,7 @@ _STRUCTURED: dict[str, dict[str, Any]] = {
 }
 _DIALECTS: dict[str, dict[str, Any]] = {
     # Its client sends properties in any order, and it answers in the order they have.
-    "google": {**SCHEMA, "propertyOrdering": list(SCHEMA["properties"])},
+    "google": {**SCHEMA, "propertyOrdering": list(SCHEMA["properties"])}
 }
 _OFFLINE = "--judge bm25 --judge embedding"
 

@@ -180,8 +180,7 @@ MEANING = (
 
 
 def benchmark_tables(
-    found: Sequence[Benchmark],
-    apart: Sequence[Difference],
+    found: Sequence[Benchmark], apart: Sequence[Difference]
 ) -> list[Table]:
     """Return the results as tables: a ranking a row, then the paired differences."""
     metrics = list(found[0].values)

@@ -165,10 +165,9 @@ def _compared(
 
 
 class _Sums(NamedTuple):
-    """All that a ridge regression needs to know of its rows, however many they are.
+    """All that a ridge regression needs to know of its rows, however many they are."""
 
-    Features times features and times scores are without their query's means.
-    """
+    # Features times features and times scores are without their query's means.
 
     products: Vector
     answers: Vector

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from knowtrail.graph.cli.options import option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 json_option = option("json")
 

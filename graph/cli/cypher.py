@@ -73,7 +73,6 @@ def _saved_names(
     "--rows",
     type=click.IntRange(1, 10_000),
     default=TABLE_ROWS,
-    show_default=True,
     help="Rows that the table shows.",
 )
 @option("wide")

@@ -6,14 +6,12 @@ A command takes them by name, `@options("corpus", "json")`, in the order of its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
@@ -33,22 +31,17 @@ _TABLE = {
         "--model", "model_name", metavar="NAME", help=f"Language model: {MODELS}."
     ),
     "record": _option(
-        "--record/--no-record",
-        default=True,
-        show_default=True,
-        help="Store the walk in the graph.",
+        "--record/--no-record", default=True, help="Store the walk in the graph."
     ),
     "host": _option(
         "--host",
         default="127.0.0.1",
-        show_default=True,
         help="Address to listen on; another than loopback needs a key.",
     ),
     "port": _option(
         "--port",
         type=click.IntRange(0, 65_535),
         default=7475,
-        show_default=True,
         help="Port to listen on; 0 takes a free one.",
     ),
     "key-file": _option(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import Protocol
 
 _TOLD_EVERY = 10.0
 """Seconds between two lines where no bar can be drawn."""

@@ -19,7 +19,6 @@ _FORMATS = click.Choice(["turtle", "nt", "json-ld", "xml"])
 _BASE = click.option(
     "--base",
     default="https://knowtrail.example/",
-    show_default=True,
     help="What the IRIs of nodes, properties and relationships begin with.",
 )
 
@@ -142,7 +141,6 @@ def _tell(report: Any, text: str, *, as_json: bool) -> None:
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
     default=30.0,
-    show_default=True,
     help="Seconds that the query may take.",
 )
 @_BASE

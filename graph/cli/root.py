@@ -11,10 +11,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -26,9 +27,6 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     SettingsError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _COMMANDS = {
     "quickstart": ("retrieval.cli.quickstart:quickstart", "Try everything in one go."),
@@ -93,7 +91,7 @@ FAILURE = 1
     },
     under=_UNDER,
     added=_ADDED,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
 @click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
 @click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
@@ -114,7 +112,9 @@ FAILURE = 1
     help="TOML settings file (KNOWTRAIL_CONFIG).",
 )
 @click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
-@click.option("-v", "--verbose", count=True, help="Log more; twice for debug.")
+@click.option(
+    "-v", "--verbose", count=True, show_default=False, help="Log more; twice for debug."
+)
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.version_option(package_name="knowtrail", prog_name="knowtrail")
 @click.pass_context

@@ -7,11 +7,9 @@ import csv
 import json
 import math
 import re
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
 
 _TURNING = "\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff"
 _UNFIT = re.compile(rf"[\x00-\x09\x0b-\x1f\x7f-\x9f{_TURNING}]+")

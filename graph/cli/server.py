@@ -121,7 +121,6 @@ def status(ctx: click.Context, *, home: Path, as_json: bool) -> None:
     "--lines",
     type=click.IntRange(min=1),
     default=50,
-    show_default=True,
     help="How many of the last lines.",
 )
 @json_option

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
         "Represent this sentence for searching relevant passages: "
-    ),
+    )
 }
 
 

@@ -33,14 +33,13 @@ _LOADING = threading.Lock()
 
 
 class _OneThread:
-    """Lets torch use one thread in a `with`: for a short text others cost more.
+    """Lets torch use one thread in a `with`: for a short text others cost more."""
 
-    Where all processors are busy the threads of one small product wait for each
-    other: a question took 27 to 42 ms on one thread and over 700 on two, beside nine
-    other processes on two processors; alone there 9.3 and 7.6 ms. Torch keeps the
-    number by thread and partly for all, so it is that before the first `with` that
-    the last one brings back.
-    """
+    # Where all processors are busy the threads of one small product wait for each
+    # other: a question took 27 to 42 ms on one thread and over 700 on two, beside nine
+    # other processes on two processors; alone there 9.3 and 7.6 ms. Torch keeps the
+    # number by thread and partly for all, so it is that before the first `with` that
+    # the last one brings back.
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

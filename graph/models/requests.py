@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from knowtrail.graph.models.ollama_client import ANSWER_TOKENS, CONTEXT_TOKENS
 from knowtrail.graph.models.prompts import estimated_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 """A JSON schema, `json` for any JSON, None for text."""

@@ -8,8 +8,8 @@ itself, and so takes any amount of data from a generator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
@@ -18,10 +18,6 @@ from knowtrail.graph.py2neo.data import Node
 from knowtrail.graph.py2neo.database import Graph, Transaction
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.py2neo.matching import identity_function, type_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 BATCH = 10_000
 """Rows that a statement takes at a time, where it need not take all."""
@@ -149,10 +145,9 @@ def _run(
 
 
 class _Properties:
-    """How the properties of a row are sent and read.
+    """How the properties of a row are sent and read."""
 
-    Lists are sent as they are and read by position, dictionaries by key.
-    """
+    # Lists are sent as they are and read by position, dictionaries by key.
 
     def __init__(
         self,

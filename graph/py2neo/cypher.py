@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import neo4j
 
@@ -18,9 +19,6 @@ from knowtrail.graph.py2neo.cypher_writing import cypher_str as cypher_str
 from knowtrail.graph.py2neo.cypher_writing import value_text
 from knowtrail.graph.py2neo.data import Subgraph
 from knowtrail.graph.py2neo.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 PLAIN = frozenset({type(None), bool, int, float, str})
 """Types of values that stay what they are."""

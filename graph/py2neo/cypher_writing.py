@@ -9,18 +9,15 @@ the one offset that is asked for.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from knowtrail.graph.cli.rows import NOT_FINITE
 from knowtrail.graph.db.driver import Zone
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
 """Classes of values that are sent as they are."""

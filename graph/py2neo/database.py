@@ -329,10 +329,7 @@ class Graph:
         def work(tx: neo4j.ManagedTransaction) -> Cursor:
             return read_all(tx.run(cypher, sendable(dict(parameters or {}))), self)
 
-        with (
-            translated(self.service.uri),
-            self._session(readonly=True) as session,
-        ):
+        with translated(self.service.uri), self._session(readonly=True) as session:
             return session.execute_read(work)
 
     def update(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from neo4j import exceptions as ne
 
 from knowtrail.graph import errors as ours
 from knowtrail.graph.db.driver import first_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Neo4jError(ours.DatabaseError):

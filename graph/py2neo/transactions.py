@@ -243,11 +243,7 @@ class Transaction:
         """
         nodes, edges = _members(subgraph, "push", self.graph)
         rows = [
-            {
-                "labels": _labels(n),
-                "gone": sorted(n._gone),
-                "properties": dict(n),
-            }
+            {"labels": _labels(n), "gone": sorted(n._gone), "properties": dict(n)}
             for n in nodes
         ]
         _answers(self, statement("py2neo/push_nodes"), nodes, rows)
@@ -432,13 +428,12 @@ def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
 
 
 class _Hydrant:
-    """Makes our entities of those of one result.
+    """Makes our entities of those of one result."""
 
-    A stored node or relationship becomes one object in a result, however often it
-    stands there. The ends of a relationship whose nodes are not in the result are
-    known by identity only; all that were met are read when one is asked for something,
-    in the transaction of the result, as long as that lasts.
-    """
+    # A stored node or relationship becomes one object in a result, however often it
+    # stands there. The ends of a relationship whose nodes are not in the result are
+    # known by identity only; all that were met are read when one is asked for
+    # something, in the transaction of the result, as long as that lasts.
 
     def __init__(self, graph: Graph, tx: Transaction | None = None) -> None:
         from neo4j import graph as driver

@@ -21,11 +21,7 @@ import sys
 import threading
 import time
 
-from knowtrail.graph.errors import (
-    KnowtrailError,
-    ServerError,
-    ServerStartError,
-)
+from knowtrail.graph.errors import KnowtrailError, ServerError, ServerStartError
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
 from knowtrail.graph.server.folder import RunningServer, ServerFolder
 from knowtrail.graph.server.install import find_java, installed_jars, start_jvm

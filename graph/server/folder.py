@@ -23,10 +23,11 @@ import string
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import portalocker
 
@@ -34,10 +35,6 @@ import knowtrail
 from knowtrail.graph.errors import ServerError, StorageError
 from knowtrail.graph.files import private, private_folder, whole_file
 from knowtrail.graph.settings import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 USERNAME = "neo4j"
 LOCK_POLL_SECONDS = 0.05

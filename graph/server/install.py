@@ -359,9 +359,7 @@ def resolve_jars(version: str, cache: Path) -> list[Jar]:
     from jgo.parse import Coordinate
 
     context = MavenContext(
-        repo_cache=cache,
-        remote_repos=_repositories(),
-        timeout=FETCH_TIMEOUT_SECONDS,
+        repo_cache=cache, remote_repos=_repositories(), timeout=FETCH_TIMEOUT_SECONDS
     )
     roots = [
         context.create_dependency(

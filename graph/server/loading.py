@@ -12,9 +12,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import private, private_folder
@@ -27,9 +27,6 @@ from knowtrail.graph.server.folder import (
     module_command,
 )
 from knowtrail.graph.server.install import install_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _INCOMING = "incoming"
 _READY = "ready"

@@ -262,11 +262,7 @@ def _import(
 def _complete(
     connection: Connection, corpus: str, folder: Path, progress: Progress
 ) -> None:
-    """Make what the store just imported lacks.
-
-    Raises:
-        ServerError: If the server opened another store.
-    """
+    """Make what the store just imported lacks; refuse another store."""
     _finish(connection, corpus, folder, progress)
     if known_corpus(connection, corpus) is None:
         raise ServerError(

@@ -302,10 +302,8 @@ class Spool(Connection):
         )
 
     def _append(self, file: IO[bytes], vectors: npt.NDArray[np.float32]) -> int:
-        """Write vectors to the end of the flat file; return the place of the first.
-
-        What a killed run has left of a vector there is passed over.
-        """
+        """Write vectors to the end of the flat file; return the place of the first."""
+        # What a killed run has left of a vector there is passed over.
         size = vectors.shape[1] * vectors.itemsize
         self._do("UPDATE corpus SET dimensions = ?", (vectors.shape[1],))
         place: int = -(-file.seek(0, 2) // size)
@@ -422,10 +420,7 @@ class Spool(Connection):
         return made
 
     def _write_term_names(
-        self,
-        chunks: Sequence[str],
-        terms: Sequence[str],
-        rows: Sequence[Sequence[int]],
+        self, chunks: Sequence[str], terms: Sequence[str], rows: Sequence[Sequence[int]]
     ) -> Counters:
         pairs = [
             (chunk, terms[number])

@@ -39,7 +39,6 @@ SHOWN_FAILURES = 5
     "--variant",
     type=click.Choice(VARIANT_NAMES),
     default="skn",
-    show_default=True,
     help="How the model writes down what it reads.",
 )
 @click.option(
@@ -52,7 +51,6 @@ SHOWN_FAILURES = 5
     "--unit",
     type=click.Choice(["document", "chunk"]),
     default="document",
-    show_default=True,
     help="What is read at a time.",
 )
 @option("limit")
@@ -81,28 +79,19 @@ SHOWN_FAILURES = 5
     "--concurrency",
     type=int,
     default=1,
-    show_default=True,
     help="Texts that the model reads at once, 1 to 32.",
 )
-@click.option(
-    "--seconds",
-    type=float,
-    default=120.0,
-    show_default=True,
-    help="Time limit of an answer.",
-)
+@click.option("--seconds", type=float, default=120.0, help="Time limit of an answer.")
 @click.option(
     "--tokens",
     type=int,
     default=4096,
-    show_default=True,
     help="Tokens of an answer; half of the context at most.",
 )
 @click.option(
     "--context",
     type=click.IntRange(2_048),
     default=MOST_CONTEXT,
-    show_default=True,
     help="Tokens of text and answer together at most, where the model offers as many.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
@@ -144,10 +133,7 @@ def extract(
     found = _searched(searches, recorded, recorded_only=recorded_only)
     with open_connection(settings) as connection:
         name = only_corpus(connection, corpus or settings.corpus)
-        with (
-            corpus_lock(settings.home, connection, name),
-            progress_bars() as progress,
-        ):
+        with corpus_lock(settings.home, connection, name), progress_bars() as progress:
             sources = (
                 _search_sources(found, name)
                 if searches

@@ -91,7 +91,6 @@ _engine = stacked(
         "--engine",
         type=click.Choice(["local", "ray"]),
         default="local",
-        show_default=True,
         help="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
     ),
     click.option(
@@ -140,9 +139,7 @@ def dump(
     from knowtrail.ingest.sources.dump import DumpSource
 
     source = DumpSource(
-        paths,
-        namespaces=namespaces or (0,),
-        keep_disambiguation=keep_disambiguation,
+        paths, namespaces=namespaces or (0,), keep_disambiguation=keep_disambiguation
     )
     _run(settings, source, reread=all(path.is_file() for path in paths), **options)
 
@@ -173,10 +170,7 @@ def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> 
     "a byte order mark or HTML says]",
 )
 @click.option(
-    "--language",
-    default="en",
-    show_default=True,
-    help="Code of the language of files that tell none.",
+    "--language", default="en", help="Code of the language of files that tell none."
 )
 @_common
 @click.pass_obj
@@ -203,10 +197,8 @@ def files(
 @ingest.command()
 @click.argument("titles", nargs=-1)
 @click.option("--topic", "topics", multiple=True, help="Search for articles on this.")
-@click.option(
-    "--articles-per-topic", type=click.IntRange(1, 500), default=5, show_default=True
-)
-@click.option("--language", default="en", show_default=True, help="Wikipedia's code.")
+@click.option("--articles-per-topic", type=click.IntRange(1, 500), default=5)
+@click.option("--language", default="en", help="Wikipedia's code.")
 @click.option("--api-url", help="Another MediaWiki's api.php.")
 @click.option(
     "--contact",

@@ -25,7 +25,6 @@ _OPTIONS = (
         "--cleanup",
         type=click.Choice(["none", "incremental", "full"]),
         default="incremental",
-        show_default=True,
         help="Changed documents are kept as stored (none) or replaced (incremental); "
         "full also deletes all documents of the corpus that this input does not have.",
     ),

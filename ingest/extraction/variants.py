@@ -10,16 +10,14 @@ that nothing but this section can make the difference.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.ingest.keys import content_key
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Section = Literal["src", "facts", "causal", "gaps", "risk"]
 SKN_SECTIONS: tuple[Section, ...] = ("src", "facts", "causal", "gaps", "risk")
@@ -47,37 +45,17 @@ def _without(section: Section) -> tuple[Section, ...]:
 
 _DECLARED = (
     Variant(name="json", form="json", about="entities, relationships and claims"),
-    Variant(
-        name="json_conf",
-        form="json",
-        confidences=True,
-        about="json with a confidence for each claim",
-    ),
-    Variant(
-        name="skn_no_gaps",
-        form="skn",
-        sections=_without("gaps"),
-        about="skn without what is missing",
-    ),
-    Variant(
-        name="skn_no_causal",
-        form="skn",
-        sections=_without("causal"),
-        about="skn without causes and effects",
-    ),
-    Variant(
-        name="skn_no_risk",
-        form="skn",
-        sections=_without("risk"),
-        about="skn without the risk of being misled",
-    ),
-    Variant(
-        name="skn",
-        form="skn",
-        sections=SKN_SECTIONS,
-        about="facts with confidence, causal links, gaps and risk",
-    ),
-)
+    Variant(name="json_conf", form="json", confidences=True,
+            about="json with a confidence for each claim"),
+    Variant(name="skn_no_gaps", form="skn", sections=_without("gaps"),
+            about="skn without what is missing"),
+    Variant(name="skn_no_causal", form="skn", sections=_without("causal"),
+            about="skn without causes and effects"),
+    Variant(name="skn_no_risk", form="skn", sections=_without("risk"),
+            about="skn without the risk of being misled"),
+    Variant(name="skn", form="skn", sections=SKN_SECTIONS,
+            about="facts with confidence, causal links, gaps and risk"),
+)  # fmt: skip
 
 VARIANTS: Mapping[str, Variant] = MappingProxyType({v.name: v for v in _DECLARED})
 """Name -> variant, in the order of an ablation."""

@@ -6,14 +6,10 @@ TeX is shown as a line of text: Greek letters and signs, no commands, no braces.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from knowtrail.ingest.wikitext.marks import BREAK, guard
 from knowtrail.ingest.wikitext.words import WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _LIMIT = 400
 _HIGH, _LOW = "\ue000", "\ue001"

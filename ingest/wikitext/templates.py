@@ -7,14 +7,11 @@ sentence is here, boxes, notes about the article, navigation and citations are n
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable
+from typing import TypeAlias
 
 from knowtrail.ingest.wikitext.marks import BREAK, DROPPED
 from knowtrail.ingest.wikitext.words import LANGUAGE_CODES, WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _UNITS: dict[str, str] = WORDS["units"]
 _RANGES: dict[str, str] = WORDS["ranges"]

@@ -299,10 +299,8 @@ def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:
 def _with_written(
     found: TermsFound, query: Vector, question: str
 ) -> Walking[TermsFound]:
-    """Add names of the question that are no terms, and the few chunks that have them.
-
-    A name in one chunk connects nothing, so it is no term, but it leads there.
-    """
+    """Add names of the question that are no terms, and the few chunks with them."""
+    # A name in one chunk connects nothing, so it is no term, but it leads there.
     wanted = list(unknown_names(question, found.counts).items())[:WRITTEN]
     near: dict[str, Sequence[str]] = {}
     for name, label in wanted:  # one by one: a common name would crowd out others
@@ -347,11 +345,9 @@ def _around(query: Vector, documents: dict[str, str]) -> Walking[Mapping[str, st
 def _taken(
     harvest: Harvest, ranking: Ranking, places: Sequence[Place], least: float
 ) -> Walking[StopReason]:
-    """Take chunks in their order, then those of the dense ranking, until it is enough.
-
-    Chunks are opened many at a time, each with the one that its chain comes from, so
-    that its title is known.
-    """
+    """Take chunks in their order, then of the dense ranking, until it is enough."""
+    # Chunks are opened many at a time, each with the one that its chain comes from, so
+    # that its title is known.
     options = harvest.options
     wanted = min(_BATCH, max(options.max_sentences or 1, options.max_chunks or 1))
     opened: dict[str, Visit | None] = {}
@@ -418,10 +414,7 @@ def _arrive(
 
 
 def _reason(
-    place: Place,
-    visit: Visit,
-    opened: Mapping[str, Visit | None],
-    harvest: Harvest,
+    place: Place, visit: Visit, opened: Mapping[str, Visit | None], harvest: Harvest
 ) -> str:
     before = opened.get(place.before)
     link = ""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.algorithms.auto_words import content_stems, stems
 from knowtrail.retrieval.rerank.bm25 import bm25_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 REPEATED = 0.5
 """What a chunk loses for each one of its document before it, as a logarithm of rank."""

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from knowtrail.ingest.names import (
-    MOST_WORDS,
-    is_nameable,
-    name_key,
-    names_in,
-    words_of,
-)
+from knowtrail.ingest.names import MOST_WORDS, is_nameable, name_key, names_in, words_of
 from knowtrail.ingest.terms import TermFinder, title_names
 from knowtrail.retrieval.rerank.bm25 import words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _LONGEST = 200
 """Words of a question that names are looked for in."""

@@ -30,9 +30,7 @@ Stop: TypeAlias = Callable[[Position, list[int], Vector], Walking[StopReason | N
 
 
 def keep_going(
-    position: Position,
-    rows: list[int],
-    measures: Vector,
+    position: Position, rows: list[int], measures: Vector
 ) -> Walking[StopReason | None]:
     """Never stop."""
     return None

@@ -74,9 +74,7 @@ class LlmGuidedTraversal:
         reply = yield from ask_model(
             ModelRequest(
                 prompt=guiding_prompt(
-                    harvest.options.question,
-                    [s.text for s in harvest.sentences],
-                    shown,
+                    harvest.options.question, [s.text for s in harvest.sentences], shown
                 ),
                 schema=answer_schema(len(shown)),
                 seconds=seconds,

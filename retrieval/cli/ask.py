@@ -37,24 +37,18 @@ if TYPE_CHECKING:
 @walk_options
 @option("record")
 @click.option(
-    "--seconds",
-    type=float,
-    default=180.0,
-    show_default=True,
-    help="Time that the language model has.",
+    "--seconds", type=float, default=180.0, help="Time that the language model has."
 )
 @click.option(
     "--context",
     type=click.Choice(["sentences", "skn"]),
     default="sentences",
-    show_default=True,
     help="Answer from sentences, or from what was extracted as SKN.",
 )
 @click.option(
     "--route",
     type=click.Choice(["auto", "templates", "graph"]),
     default="auto",
-    show_default=True,
     help="Answer by a SPARQL template, by walking the graph, or as fits.",
 )
 @click.option(

@@ -39,7 +39,6 @@ def complete_algorithm(
 algorithm_option = click.option(
     "--algorithm",
     default="auto",
-    show_default=True,
     shell_complete=complete_algorithm,
     help=f"How to walk: {', '.join(_ALGORITHMS[:-1])} or {_ALGORITHMS[-1]}.",
 )
@@ -51,7 +50,6 @@ _OPTIONS = (
             f"--{name.replace('_', '-')}",
             type=int,
             default=budget.default,
-            show_default=True,
             help=f"{budget.meaning[0].upper()}{budget.meaning[1:]}.",
         )
         for name, budget in BUDGETS.items()
@@ -71,7 +69,6 @@ _OPTIONS = (
         "--reader",
         type=click.Choice(["auto", "cypher", "snapshot"]),
         default="auto",
-        show_default=True,
         help="Read the database, its snapshot, or the snapshot where it is current.",
     ),
     option(

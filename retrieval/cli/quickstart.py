@@ -49,7 +49,9 @@ TO_TRY = (
 
 
 @click.command()
-@click.option("--question", default=QUESTION, help="Ask something else.")
+@click.option(
+    "--question", default=QUESTION, show_default=False, help="Ask something else."
+)
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),

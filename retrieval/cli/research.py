@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     "--budget",
     type=int,
     default=RESEARCH.default,
-    show_default=True,
     help=f"{RESEARCH.meaning[0].upper()}{RESEARCH.meaning[1:]}.",
 )
 @click.option(

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     "--granularity",
     type=click.Choice(["chunk", "sentence"]),
     default="chunk",
-    show_default=True,
     help="Whether a result is a chunk or a sentence.",
 )
 @click.option(
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     "--rerank-candidates",
     type=int,
     default=50,
-    show_default=True,
     help="Results that the reranker chooses from.",
 )
 @click.option(

@@ -23,14 +23,12 @@ _SERVING = stacked(
         "--concurrency",
         type=click.IntRange(1, 64),
         default=4,
-        show_default=True,
         help="Calls that run at once; four times as many wait, more are refused.",
     ),
     click.option(
         "--time-limit",
         type=click.FloatRange(0.1, 3_600),
         default=60.0,
-        show_default=True,
         metavar="SECONDS",
         help="Time for one call, after which it is stopped.",
     ),
@@ -58,10 +56,7 @@ def serve(settings: Settings, /, **asked: Any) -> None:
 @click.command()
 @_SERVING
 @click.option(
-    "--browser/--no-browser",
-    default=True,
-    show_default=True,
-    help="Whether a browser is opened.",
+    "--browser/--no-browser", default=True, help="Whether a browser is opened."
 )
 @click.pass_obj
 def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:

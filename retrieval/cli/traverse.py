@@ -143,11 +143,7 @@ def compare(
 
 
 def _show_comparison(
-    settings: Settings,
-    results: Sequence[TraverseResult],
-    *,
-    trace: bool,
-    as_json: bool,
+    settings: Settings, results: Sequence[TraverseResult], *, trace: bool, as_json: bool
 ) -> None:
     """Write the results; what failed or could not be recorded goes to stderr."""
     from knowtrail.retrieval.display import show_comparison

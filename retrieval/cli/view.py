@@ -31,7 +31,6 @@ def _output(default: str, kinds: str) -> Callable[[_F], _F]:
         "--output",
         type=click.Path(path_type=Path),
         default=Path(default),
-        show_default=True,
         help=f"File to write; its suffix says the kind: {kinds}.",
     )
 
@@ -43,7 +42,6 @@ _WALKED = stacked(
     click.option(
         "--algorithm",
         default="auto",
-        show_default=True,
         shell_complete=complete_algorithm,
         help="How to walk for QUESTION.",
     ),
@@ -85,19 +83,11 @@ def matrix(
     "--layout",
     type=click.Choice(["global", "sequential", "windowed"]),
     default="global",
-    show_default=True,
     help="Whole documents side by side, or the windows that the walk went through.",
 )
 @_output("knowtrail-path.html", ".html, .png or .svg")
 @click.pass_obj
-def path(
-    settings: Settings,
-    /,
-    *,
-    layout: str,
-    output: Path,
-    **asked: Any,
-) -> None:
+def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> None:
     """Draw a walk over the similarities of the documents that it visited.
 
     The walk is that of QUESTION, or a recorded one.
@@ -122,21 +112,18 @@ def path(
     "--chunks",
     type=click.IntRange(10, 20_000),
     default=3_000,
-    show_default=True,
     help="Chunks shown at most; all of the walk are among them.",
 )
 @click.option(
     "--edges",
     type=click.IntRange(0, 20_000),
     default=2_000,
-    show_default=True,
     help="Similarities shown at most, the strongest.",
 )
 @click.option(
     "--projection",
     type=click.Choice(["pca", "umap"]),
     default="pca",
-    show_default=True,
     help="How vectors become points; umap needs the extra `umap`.",
 )
 @_output("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
@@ -195,14 +182,12 @@ def graph(
     "--documents",
     type=click.IntRange(0, 1_000),
     default=50,
-    show_default=True,
     help="Documents drawn at most, by title.",
 )
 @click.option(
     "--walks",
     type=click.IntRange(0, 1_000),
     default=10,
-    show_default=True,
     help="Recorded walks drawn at most, the last ones.",
 )
 @click.option(
@@ -210,7 +195,6 @@ def graph(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("knowtrail-pictures"),
-    show_default=True,
     help="Folder to write; it is made where it is not there.",
 )
 @click.pass_obj
@@ -264,11 +248,7 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
     help="Kind of question that classes are scored for, such as archive_search.",
 )
 @click.option(
-    "--threshold",
-    type=float,
-    default=0.5,
-    show_default=True,
-    help="Classes with a lower score are faint.",
+    "--threshold", type=float, default=0.5, help="Classes with a lower score are faint."
 )
 @click.option("--only-kept", is_flag=True, help="Leave these classes out.")
 @click.option(

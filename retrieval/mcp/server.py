@@ -104,10 +104,8 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
 
 
 def _limited(tool: Asked, *, seconds: float | None = SECONDS) -> Asked:
-    """Return a tool that ends in time, and says in one line why it failed.
-
-    One that reads tells a client meanwhile that it lives; others tell their stages.
-    """
+    """Return a tool that ends in time, and says in one line why it failed."""
+    # One that reads tells a client meanwhile that it lives; others tell their stages.
 
     @wraps(tool)
     async def limited(beating: Context[Any] | None = None, **given: Any) -> Any:

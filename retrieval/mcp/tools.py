@@ -50,8 +50,7 @@ CorpusName: TypeAlias = Annotated[
     Field(description="see list_corpora; may be left out where there is only one"),
 ]
 MostTokens: TypeAlias = Annotated[
-    int,
-    Field(description="room for the answer, in tokens", ge=100, le=100_000),
+    int, Field(description="room for the answer, in tokens", ge=100, le=100_000)
 ]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 Cursor: TypeAlias = Annotated[
@@ -323,8 +322,7 @@ class Tools:
             msg = f"{start[:80]!r} and {end[:80]!r} are the same {here['kind']}."
             raise ToolError(msg)
         rows = await self._connection.aread(
-            "mcp/path_between",
-            **{"from": here["id"], "to": there["id"], "limit": k},
+            "mcp/path_between", **{"from": here["id"], "to": there["id"], "limit": k}
         )
         parts = [Chain(**row) for row in rows[first:]]
         return fitting(parts, max_tokens, first=first)
@@ -468,10 +466,8 @@ def _walked(result: TraverseResult) -> Walked:
 
 
 def _telling(context: Context[Any]) -> Progress:
-    """Return what tells a client, from a thread, how far a tool is.
-
-    Stages follow one another, so that what goes up is the number of notes.
-    """
+    """Return what tells a client, from a thread, how far a tool is."""
+    # Stages follow one another, so that what goes up is the number of notes.
     loop, notes = asyncio.get_running_loop(), count(1)
 
     def tell(stage: str, done: int, total: int | None) -> None:

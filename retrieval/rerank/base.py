@@ -134,10 +134,7 @@ class _Factory(Protocol):
 
 
 def load_reranker(
-    name: str,
-    *,
-    settings: Settings | None = None,
-    embedder: Embedder | None = None,
+    name: str, *, settings: Settings | None = None, embedder: Embedder | None = None
 ) -> BaseReranker:
     """Return a reranker by name; its model is loaded when it first scores.
 

@@ -58,10 +58,9 @@ def words(text: str) -> list[str]:
 
 
 class _Spaced(dict[int, int]):
-    """Code of a character -> itself in letters, digits and marks on them, else space.
+    """Code of a character -> itself in letters, digits and their marks, else space."""
 
-    Filled as characters come.
-    """
+    # Filled as characters come.
 
     def __missing__(self, code: int) -> int:
         """Look a character up, the first time it comes."""

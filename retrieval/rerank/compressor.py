@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from langchain_core.callbacks import Callbacks  # noqa: TC002 - Pydantic reads it
 from langchain_core.documents import BaseDocumentCompressor, Document
@@ -16,9 +17,6 @@ from knowtrail.retrieval.rerank.order import (
     best_first,
     checked_scores,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class RerankCompressor(BaseDocumentCompressor):

@@ -16,15 +16,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json_lines, whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from knowtrail.graph.errors import InputError, ModelError
 
 MOST_CANDIDATES = 1_000
 """Documents that a reranker scores at most for a question."""
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
 
 _T = TypeVar("_T")
 _HALVES = re.compile(r"[\ud800-\udfff]")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias, TypedDict
 
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.questions import LONGEST_QUESTION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Reason: TypeAlias = Literal[
     "question", "clause", "name", "model", "person", "follow", "gap"

@@ -237,10 +237,8 @@ def _read(
     sentences: list[tuple[str, str, float]],
     cost: Cost,
 ) -> tuple[list[tuple[str, list[int]]], list[str] | None, Cost]:
-    """Return notes with the places of their sentences, what is missing, and the cost.
-
-    Without an answer of the model a note is a sentence, and what is missing None.
-    """
+    """Return notes with the places of their sentences, what is missing, and costs."""
+    # Without an answer of the model a note is a sentence, and what is missing None.
     said, missing = None, None
     if sentences:
         texts = [text for _, text, _ in sentences]
@@ -333,11 +331,9 @@ def draft(state: ResearchState, runtime: Runtime[Desk]) -> ResearchState:
 def _chosen(
     desk: Desk, questions: list[SubQuestion], findings: list[Finding]
 ) -> list[int]:
-    """Return places of findings that are near the question and unlike each other.
-
-    A finding is as near as the mean of its cosines to its own and the whole question.
-    The nearest of each question of the plan is among them.
-    """
+    """Return places of findings that are near the question and unlike each other."""
+    # A finding is as near as the mean of its cosines to its own and the whole question.
+    # The nearest of each question of the plan is among them.
     texts = desk.vectors([finding["text"] for finding in findings])
     query = np.asarray(desk.embedder.embed_query(desk.question), dtype=np.float64)
     near = [

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from knowtrail.retrieval.procedures import Procedure
-    from knowtrail.retrieval.serve.backend import Backend, TemplateDoor
+    from knowtrail.retrieval.serve.backend import GraphBackend, TemplateDoor
 
 DESCRIPTION = (
     "The procedures of Knowtrail as JSON, as CSV for LOAD CSV, and `ask` line by line. "
@@ -65,7 +65,7 @@ _ESCAPES = frozenset({"neo4j", "rfc4180"})
 
 
 def create_app(
-    backend: Backend,
+    backend: GraphBackend,
     *,
     rules: Rules | None = None,
     places: int = 4,
@@ -129,7 +129,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 class _Routes:
     """The routes with what they share."""
 
-    backend: Backend
+    backend: GraphBackend
     gate: Gate
     templates: TemplateDoor | None = None
     alone: bool = True

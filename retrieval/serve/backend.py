@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.db.user_statements import aread_statement
@@ -55,41 +55,6 @@ class Readiness:
     def ready(self) -> bool:
         """Return whether every part is ready."""
         return all(said == "ok" for said in self.parts.values())
-
-
-class Backend(Protocol):
-    """What the routes need: something that runs the procedures of the registry."""
-
-    async def call(
-        self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
-        """Run a procedure and return its rows."""
-        ...
-
-    def stream(
-        self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> AsyncGenerator[str | dict[str, Any]]:
-        """Run a procedure that streams: yield pieces of text, then its rows."""
-        ...
-
-    @property
-    def corpus(self) -> str | None:
-        """Return the corpus that is asked where a call names none."""
-        ...
-
-    async def read(
-        self, text: str, params: Mapping[str, Any], *, limit: int
-    ) -> tuple[tuple[str, ...], list[list[Any]]]:
-        """Run a statement that reads; return its columns and its first rows."""
-        ...
-
-    async def question(self, query_id: str) -> StoredQuestion | None:
-        """Return the question of a stored Query; None where there is none."""
-        ...
-
-    async def readiness(self) -> Readiness:
-        """Say whether calls can be answered."""
-        ...
 
 
 class GraphBackend:
@@ -288,10 +253,7 @@ class TemplateDoor:
                 if self._connection is None:
                     self._connection = Connection.open(self._settings)
                 pipeline = open_pipeline(
-                    self._connection,
-                    self._settings,
-                    corpus=corpus,
-                    metrics=metrics(),
+                    self._connection, self._settings, corpus=corpus, metrics=metrics()
                 )
                 self._pipelines[corpus] = pipeline, time.monotonic()
             self._pipelines.move_to_end(corpus)

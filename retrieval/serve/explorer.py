@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from knowtrail.retrieval.serve.backend import Backend
+    from knowtrail.retrieval.serve.backend import GraphBackend
 
 KINDS = {
     ".html": "text/html",
@@ -68,7 +68,7 @@ def about(corpus: str | None) -> dict[str, Any]:
     }
 
 
-async def read_rows(backend: Backend, asked: Mapping[str, Any]) -> dict[str, Any]:
+async def read_rows(backend: GraphBackend, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Answer `saved` or `statement` with rows and with the graph that is in them."""
     text, params, limit = _checked(asked)
     columns, values = await backend.read(text, params, limit=limit + 1)

@@ -34,10 +34,7 @@ _QUOTED = frozenset(',"\r\n')
 
 
 def csv_text(
-    columns: Sequence[str],
-    rows: Iterable[Mapping[str, Any]],
-    *,
-    escaped: bool = False,
+    columns: Sequence[str], rows: Iterable[Mapping[str, Any]], *, escaped: bool = False
 ) -> str:
     """Return rows as CSV with a header, lines ending as RFC 4180 has them.
 

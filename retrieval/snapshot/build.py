@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.snapshot.files import Snapshot, SnapshotFacts
     from knowtrail.retrieval.snapshot.source import (
         CorpusMark,
+        CorpusSource,
         DocumentMark,
-        DocumentSource,
         StoredDocument,
     )
 
@@ -50,7 +50,7 @@ class SnapshotReport:
 
 def build_snapshot(
     home: Path,
-    source: DocumentSource,
+    source: CorpusSource,
     *,
     full: bool = False,
     progress: Progress = silent,
@@ -95,7 +95,7 @@ def build_snapshot(
 
 def _replaced(
     folder: Path,
-    source: DocumentSource,
+    source: CorpusSource,
     mark: CorpusMark,
     last: Snapshot | None,
     progress: Progress,
@@ -131,7 +131,7 @@ def _usable(folder: Path, mark: CorpusMark) -> Snapshot | None:
 
 def _written(
     generation: Path,
-    source: DocumentSource,
+    source: CorpusSource,
     mark: CorpusMark,
     last: Snapshot | None,
     progress: Progress,
@@ -149,7 +149,7 @@ def _written(
 
 
 def _blocks(
-    source: DocumentSource,
+    source: CorpusSource,
     marks: Sequence[DocumentMark],
     stored: dict[DocumentMark, int],
     last: Snapshot | None,

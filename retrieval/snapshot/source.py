@@ -7,7 +7,7 @@ import math
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
 from knowtrail.graph.vectors import vector_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -56,22 +56,6 @@ class DocumentMark(NamedTuple):
     version: int
     chunks: int
     edges: int
-
-
-class DocumentSource(Protocol):
-    """Where a snapshot is copied from."""
-
-    def corpus(self) -> CorpusMark:
-        """Return the state that the corpus is in now."""
-        ...
-
-    def marks(self) -> Iterable[DocumentMark]:
-        """Return the marks of all documents, in any order."""
-        ...
-
-    def documents(self, marks: Sequence[DocumentMark]) -> Iterator[StoredDocument]:
-        """Yield the documents of these marks, in the order of the marks."""
-        ...
 
 
 class StoredChunk(NamedTuple):
@@ -201,7 +185,7 @@ def _matrix(
 
 
 class CorpusSource:
-    """One corpus of a database, as a `DocumentSource`."""
+    """One corpus of a database, as snapshots are copied from it."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection

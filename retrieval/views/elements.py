@@ -85,9 +85,7 @@ def style_table() -> dict[str, Any]:
     }
 
 
-def _entities(
-    value: Any,
-) -> Iterator[neo4j.graph.Node | neo4j.graph.Relationship]:
+def _entities(value: Any) -> Iterator[neo4j.graph.Node | neo4j.graph.Relationship]:
     from neo4j.graph import Node, Path, Relationship
 
     if isinstance(value, Node | Relationship):

@@ -9,12 +9,9 @@ from __future__ import annotations
 import html
 import textwrap
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from knowtrail.graph.cli.rows import plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _MORE = "\N{HORIZONTAL ELLIPSIS}"
 _COLUMNS = 64

@@ -61,9 +61,7 @@ def svg_page(
 
 
 def page_of(
-    heading: Heading,
-    traces: Sequence[Mapping[str, Any]],
-    layout: Mapping[str, Any],
+    heading: Heading, traces: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]
 ) -> str:
     """Return a page with Plotly's traces and layout, which fill the window."""
     from markupsafe import Markup

@@ -7,11 +7,9 @@ documents of the walk come first: they have the strong colours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from typing import Literal
 
 COLORS = (
     "#0072b2",
@@ -25,14 +23,7 @@ COLORS = (
 )
 """Okabe and Ito's, the yellow darkened so that it is seen on white."""
 
-MARKS = (
-    "circle",
-    "square",
-    "diamond",
-    "circle-open",
-    "square-open",
-    "diamond-open",
-)
+MARKS = ("circle", "square", "diamond", "circle-open", "square-open", "diamond-open")
 """Marks in space that every font has: Plotly sets them as letters."""
 
 TONES = 3

@@ -24,12 +24,7 @@ from knowtrail.retrieval.views.reading import (
     read_passages,
     read_sample,
 )
-from knowtrail.retrieval.views.scene import (
-    Scene,
-    leaders,
-    scene_layout,
-    scene_traces,
-)
+from knowtrail.retrieval.views.scene import Scene, leaders, scene_layout, scene_traces
 from knowtrail.retrieval.views.static import scene_picture
 from knowtrail.retrieval.views.walks import heading
 

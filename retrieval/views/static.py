@@ -415,13 +415,7 @@ def _legend(figure: Figure, drawn: set[str]) -> None:
 
     signs = [box(*colors, label) for label, colors in BOXES.items()]
     signs += [
-        Line2D(
-            *([], []),
-            color=color,
-            linewidth=1.7,
-            linestyle=style,
-            label=label,
-        )
+        Line2D(*([], []), color=color, linewidth=1.7, linestyle=style, label=label)
         for label, (color, style) in LINES.items()
         if label in drawn
     ]

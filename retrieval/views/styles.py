@@ -6,11 +6,8 @@ and our own graph pictures, so that they agree.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,59 +127,27 @@ def _further(
 
 
 NODES = (
-    _node(
-        "Corpus", "#4a4a4a", "name", "name embedder dimensions version status", size=2.0
-    ),
-    _node(
-        "Document",
-        "#0072b2",
-        "title",
-        "id corpus title url source revision language "
-        "contentHash text status themeEmbedding",
-        size=1.6,
-        hidden="contentHash text themeEmbedding",
-    ),
-    _node(
-        "Chunk",
-        "#56b4e9",
-        "text",
-        "id corpus index text firstSentence lastSentence startChar endChar embedding",
-        ink="#000000",
-    ),
-    _node(
-        "Sentence",
-        "#009e73",
-        "text",
-        "id corpus index text startChar endChar embedding",
-        size=0.75,
-    ),
+    _node("Corpus", "#4a4a4a", "name", "name embedder dimensions version status",
+          size=2.0),
+    _node("Document", "#0072b2", "title",
+          "id corpus title url source revision language contentHash text status "
+          "themeEmbedding", size=1.6, hidden="contentHash text themeEmbedding"),
+    _node("Chunk", "#56b4e9", "text",
+          "id corpus index text firstSentence lastSentence startChar endChar embedding",
+          ink="#000000"),
+    _node("Sentence", "#009e73", "text",
+          "id corpus index text startChar endChar embedding", size=0.75),
     _node("Theme", "#cc79a7", "name", "id corpus name embedding", ink="#000000"),
     _node("Term", "#785ef0", "label", "id corpus name label chunks", size=0.75),
     _node("Category", "#f0e442", "name", "id corpus name", ink="#000000"),
-    _node(
-        "Redirect",
-        "#b4bec8",
-        "title",
-        "id corpus title target",
-        ink="#000000",
-        size=0.75,
-    ),
+    _node("Redirect", "#b4bec8", "title", "id corpus title target", ink="#000000",
+          size=0.75),
     _node("Query", "#d55e00", "text", "id corpus text embedding", size=2.0),
-    _node(
-        "Traversal",
-        "#a63d00",
-        "algorithm",
-        "id corpus algorithm parameters stopReason hops "
-        "sentences milliseconds score corpusVersion",
-        size=1.6,
-    ),
-    _node(
-        "Step",
-        "#e69f00",
-        "index",
-        "id corpus index hop score reason milliseconds title text",
-        ink="#000000",
-    ),
+    _node("Traversal", "#a63d00", "algorithm",
+          "id corpus algorithm parameters stopReason hops sentences milliseconds score "
+          "corpusVersion", size=1.6),
+    _node("Step", "#e69f00", "index",
+          "id corpus index hop score reason milliseconds title text", ink="#000000"),
     _node("Extraction", "#117733", "variant", "id variant model status"),
     _node("Fact", "#44803f", "text", "id text index"),
     _node("Gap", "#882255", "text", "id text index"),
@@ -204,7 +169,7 @@ NODES = (
     _node("Conversation", "#994f00", "id", "id"),
     _node("Turn", "#b3560b", "question", "id question answer index"),
     _node("SchemaVersion", "#6e6e6e", "version", "id version"),
-)
+)  # fmt: skip
 """The labels that are stored, in the order in which a legend lists them."""
 
 RELATIONSHIPS = (
@@ -213,25 +178,11 @@ RELATIONSHIPS = (
     _edge("NEXT_CHUNK", "Chunk", "Chunk"),
     _edge("HAS_SENTENCE", "Chunk", "Sentence", "position"),
     _edge("NEXT_SENTENCE", "Sentence", "Sentence"),
-    _edge(
-        "SIMILAR_TO",
-        "Chunk",
-        "Chunk",
-        "rank score scope",
-        color="#56b4e9",
-        width=3,
-        caption="score",
-    ),
+    _edge("SIMILAR_TO", "Chunk", "Chunk", "rank score scope", color="#56b4e9", width=3,
+          caption="score"),
     _edge("HAS_THEME", "Document", "Theme", "rank", color="#cc79a7"),
-    _edge(
-        "THEME_SIMILAR_TO",
-        "Document",
-        "Document",
-        "rank score",
-        color="#cc79a7",
-        width=3,
-        caption="score",
-    ),
+    _edge("THEME_SIMILAR_TO", "Document", "Document", "rank score", color="#cc79a7",
+          width=3, caption="score"),
     _edge("LINKS_TO", "Document", "Document", "anchor", color="#0072b2", width=2),
     _edge("MENTIONS", "Chunk", "Document", "anchor", color="#0072b2", caption="anchor"),
     _edge("NAMES", "Chunk", "Term", color="#785ef0"),
@@ -240,18 +191,10 @@ RELATIONSHIPS = (
     _edge("FIRST_STEP", "Traversal", "Step", color="#d55e00", width=4),
     _edge("NEXT_STEP", "Step", "Step", color="#d55e00", width=4),
     _edge("VISITED", "Step", "Chunk", color="#e69f00", width=3),
-    _edge(
-        "PICKED",
-        "Step",
-        "Sentence",
-        "rank score",
-        color="#009e73",
-        width=2,
-        caption="score",
-    ),
-    _edge(
-        "CONSIDERED", "Step", "Chunk", "rank score", color="#b4bec8", caption="score"
-    ),
+    _edge("PICKED", "Step", "Sentence", "rank score", color="#009e73", width=2,
+          caption="score"),
+    _edge("CONSIDERED", "Step", "Chunk", "rank score", color="#b4bec8",
+          caption="score"),
     _further("EXTRACTED_FROM", "Extraction", "Document"),
     _further("STATES", "Extraction", "Fact"),
     _further("IDENTIFIES", "Extraction", "Entity"),
@@ -277,5 +220,5 @@ RELATIONSHIPS = (
     _further("ABOUT", "Chunk", "Custodian"),
     _further("HAS_TURN", "Conversation", "Turn"),
     _further("NEXT_TURN", "Turn", "Turn"),
-)
+)  # fmt: skip
 """The types that are stored."""

@@ -24,11 +24,7 @@ Level = Literal["high", "medium", "low"]
 LEVELS: tuple[Level, ...] = ("high", "medium", "low")
 
 Priority = Literal["critical", "supporting", "uncertain"]
-SYMBOLS: Mapping[str, Priority] = {
-    "!": "critical",
-    ".": "supporting",
-    "~": "uncertain",
-}
+SYMBOLS: Mapping[str, Priority] = {"!": "critical", ".": "supporting", "~": "uncertain"}
 """Symbol before a fact -> its priority."""
 
 
