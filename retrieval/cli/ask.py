@@ -67,6 +67,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Refuse where a template would leave a word of QUESTION out of account.",
 )
+@click.option(
+    "--understand",
+    type=click.Choice(["rules", "model"]),
+    default="rules",
+    show_default=True,
+    help="What reads a question for templates: rules, or the language model.",
+)
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
 @option("json")
 @click.pass_obj
@@ -84,6 +91,7 @@ def ask(
     route: str,
     conversation: str | None,
     strict: bool,
+    understand: str,
     forget: bool,
     as_json: bool,
     **options: Any,
@@ -106,6 +114,8 @@ def ask(
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
     template = {"model": model, "strict": strict, "as_json": as_json}
+    if route == "graph" and understand == "model":
+        raise click.UsageError("--understand model reads for templates: leave it out.")
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,
@@ -113,6 +123,7 @@ def ask(
             question,
             route=route,
             conversation=conversation,
+            understand=understand,
             **template,
             **given,
         ):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SpecificityExperiment,
         SpecificityMetrics,
     )
+    from knowtrail.retrieval.specificity.understanding import Understanding
 
 MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
@@ -117,6 +118,7 @@ def open_pipeline(
     record: bool = True,
     templates: Path | None = None,
     classifier: TemplateClassifier | None = None,
+    understanding: Understanding | None = None,
     metrics: SpecificityMetrics | None = None,
     experiment: SpecificityExperiment | None = None,
     base: str = DEFAULT_BASE,
@@ -135,6 +137,8 @@ def open_pipeline(
         templates: A file of templates; None takes those of the product.
         classifier: Tells the template, such as a `DspyTemplateClassifier`; None takes
             the one that is trained on examples.
+        understanding: Tells what a question asks, such as `ByModel(model)`; None does
+            so by rules.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
@@ -157,6 +161,7 @@ def open_pipeline(
         names,
         templates=load_templates(templates),
         classifier=classifier,
+        understanding=understanding,
         scores=SpecificityLookup(others | lookup.classes),
         search=_search(connection, corpus, settings),
         nearby=Nearby(connection, names, corpus=corpus, base=base),
