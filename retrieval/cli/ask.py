@@ -90,8 +90,6 @@ def ask(
     context: AnswerContext,
     route: str,
     conversation: str | None,
-    strict: bool,
-    understand: str,
     forget: bool,
     as_json: bool,
     **options: Any,
@@ -110,12 +108,11 @@ def ask(
         _forget(settings, question, conversation, asked=forget)
         return
     options["filter"] = read_filter(filter_json)
+    template = {name: options.pop(name) for name in ("strict", "understand")}
     check_question(question, **options)
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
-    template = {"model": model, "strict": strict, "as_json": as_json}
-    if route == "graph" and understand == "model":
-        raise click.UsageError("--understand model reads for templates: leave it out.")
+    template |= {"model": model, "as_json": as_json}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,
@@ -123,7 +120,6 @@ def ask(
             question,
             route=route,
             conversation=conversation,
-            understand=understand,
             **template,
             **given,
         ):

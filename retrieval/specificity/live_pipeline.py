@@ -135,10 +135,8 @@ def open_pipeline(
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
-        classifier: Tells the template, such as a `DspyTemplateClassifier`; None takes
-            the one that is trained on examples.
-        understanding: Tells what a question asks, such as `ByModel(model)`; None does
-            so by rules.
+        classifier: Tells the template; None takes the one trained on examples.
+        understanding: Such as `ByModel(model)`; None understands by rules.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
@@ -151,18 +149,14 @@ def open_pipeline(
     """
     from knowtrail.graph.rdf.store import live_graph
 
-    names, lookup = _names(connection, corpus), load_lookup()
-    rows = connection.read("retrieval/specificity_class_names")
-    others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
-    if record:
-        write_scores(connection, lookup, base=Vocabulary(base).base)
+    names = _names(connection, corpus)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         names,
         templates=load_templates(templates),
         classifier=classifier,
         understanding=understanding,
-        scores=SpecificityLookup(others | lookup.classes),
+        scores=_scores(connection, base, record=record),
         search=_search(connection, corpus, settings),
         nearby=Nearby(connection, names, corpus=corpus, base=base),
         model=model,
@@ -173,6 +167,15 @@ def open_pipeline(
             base=base, query_seconds=seconds, corpus=corpus, chunks=chunks
         ),
     )
+
+
+def _scores(connection: Connection, base: str, *, record: bool) -> SpecificityLookup:
+    lookup = load_lookup()
+    rows = connection.read("retrieval/specificity_class_names")
+    others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
+    if record:
+        write_scores(connection, lookup, base=Vocabulary(base).base)
+    return SpecificityLookup(others | lookup.classes)
 
 
 def refuse_empty(connection: Connection, corpus: str | None) -> NoReturn:

@@ -168,7 +168,7 @@ _KINDS = Literal[
     "skip",
     "aggregate",
 ]
-_RELATIONS = Literal[("", "between", *DATES.values(), *AMOUNTS.values())]  # type: ignore[valid-type]
+_RELATIONS: list[Any] = ["", "between", *DATES.values(), *AMOUNTS.values()]
 
 
 class Item(BaseModel, frozen=True, coerce_numbers_to_str=True):
@@ -177,7 +177,7 @@ class Item(BaseModel, frozen=True, coerce_numbers_to_str=True):
     kind: _KINDS
     words: _Text
     value: _Text
-    relation: _RELATIONS = ""
+    relation: Annotated[str, Field(json_schema_extra={"enum": _RELATIONS})] = ""
     exclude: bool = False
 
 
