@@ -186,6 +186,15 @@ class PipelineResult:
         return self.chunks[:PASSAGES] if told else ()
 
     @property
+    def told(self) -> list[str]:
+        """Return what the answer begins with: words not heeded, and exclusions."""
+        left = "', '".join(self.left_out)
+        told = [fixed_text("left", self.language, left)] if left else []
+        if out := joined([m.text for m in self.excluded], self.language):
+            told.append(fixed_text("without", self.language, out))
+        return told
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the first ten institutions of the rows."""
         found = self.execution.column("name") if self.execution else ()
@@ -289,10 +298,7 @@ class Run:
         result = self._answered(template)
         if template.id == NONE:
             return result
-        told = [fixed_text("left", self.language, left)] if left else []
-        if out := joined([m.text for m in self.known["excluded"]], self.language):
-            told.append(fixed_text("without", self.language, out))
-        return replace(result, answer=" ".join([*told, result.answer]))
+        return replace(result, answer=" ".join([*result.told, result.answer]))
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
