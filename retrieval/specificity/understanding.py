@@ -387,7 +387,7 @@ class _Checked:
             if item.kind in _ORDERED or place is None:
                 continue
             around = [m for m in own if m.start < place[1] and place[0] < m.end]
-            same = next((m for m in around if _agree(item, m)), None)
+            same = next((m for m in around if self._agree(item, m)), None)
             if same is None:
                 place = _place(item.value, text, *place) or place
                 whole = all((m.start, m.end) == place for m in around)
@@ -400,6 +400,18 @@ class _Checked:
             if same is not None:
                 taken.add(same)
         return taken.in_order(), doubts
+
+    def _agree(self, item: Item, mention: Mention) -> bool:
+        """Return whether the rules read the same in the same words."""
+        if item.kind != mention.kind:
+            return False
+        if item.kind in {"date", "budget"}:
+            plain = mention.relation in {_relation(item), item.relation}
+            return plain and mention.value == item.value.strip()
+        form = normal(item.value)
+        known = {e.value for e in self.rules.finder.gazetteer.entries.get(form, ())}
+        own = {mention.value, *(option.value for option in mention.options)}
+        return bool(known & own) or form in map(normal, {*own, mention.text})
 
     def _read(self, item: Item, text: str, place: tuple[int, int]) -> Mention | None:
         """Return what only the model reads; None where the files do not know it."""
@@ -420,10 +432,10 @@ class _Checked:
             if letter not in words.shown:
                 return None
             return mention_of(kind, letter, text, *place, score=WHOLE)
-        words_of = normal(text[slice(*place)])
-        options = gazetteer.entries.get(normal(value)) or gazetteer.entries.get(
-            words_of
-        )
+        forms = (normal(value), normal(text[slice(*place)]))
+        options = next(filter(None, map(gazetteer.entries.get, forms)), ())
+        if kind == "name":  # no town of that name
+            options = tuple(o for o in options if o.kind == kind)
         kinds = ("name",) if kind == "name" else ("city", "region", "country")
         options = options or self.rules.finder.nearest(value, kinds)[0]
         if not options:
@@ -453,17 +465,6 @@ def _relation(item: Item) -> str:
     return item.relation or "equal"
 
 
-def _agree(item: Item, mention: Mention) -> bool:
-    """Return whether the rules read the same in the same words."""
-    if item.kind != mention.kind:
-        return False
-    if item.kind in {"date", "budget"}:
-        plain = mention.relation in {_relation(item), item.relation}
-        return plain and mention.value == item.value.strip()
-    names = {mention.value, mention.text, *(o.value for o in mention.options)}
-    return normal(item.value) in {normal(name) for name in names}
-
-
 def _without(text: str, excluded: Sequence[Mention]) -> str:
     """Return a text with blanks for what it excludes, and for the words that do."""
     for mention in excluded:
@@ -487,7 +488,8 @@ def _otherwise_ordered(
     if ordered and ordered != {n: str(v) for n, v in read.items() if v}:
         words = [asked[slice(*span)] for span in order_spans(asked)]
         words += [item.words for item in said if item.kind in _ORDERED]
-        text = " ".join(dict.fromkeys(words))
+        whole = (w for n, w in enumerate(words) if w not in " ".join(words[:n]))
+        text = " ".join(whole)
         yield Doubt("typo", "order", text, (" ".join(ordered.values()),))
 
 

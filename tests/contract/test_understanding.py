@@ -176,7 +176,7 @@ def test_what_both_read_is_answered_without_a_note(
                 city("Amsterdam"),
                 of_kind("order", "oldest", "newest"),
             ),
-            "I read 'two oldest oldest' as newest.",
+            "I read 'two oldest' as newest.",
         ),
         (
             "Which archives are in Atlantis?",
