@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knowtrail.eval.specificity.judging import bundled_questions
+from knowtrail.graph.cli.root import main
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.specificity.conversation import Conversation
@@ -21,6 +23,7 @@ from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_se
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
 
@@ -331,6 +334,30 @@ def test_distances_are_told_by_rules(parrot: Parrot) -> None:
     ask(parrot, "Which archives are within 10 km of Amsterdam?", said("none"))
 
     assert parrot.requests == []
+
+
+def test_the_questions_of_an_evaluation_are_read_by_a_model(
+    parrot: Parrot,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`--model` measures it: a model that says none answers nothing."""
+    monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", parrot.url)
+    lines = bundled_questions("dev").read_text("utf-8").splitlines()[:3]
+    path = tmp_path / "three.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    words = ["eval", "specificity", "--questions", str(path), "--json"]
+    told = []
+    for more in ([], ["--model", MODEL]):
+        parrot.says(said("none"))
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *more])
+        assert not ended.value.code
+        told.append(json.loads(capsys.readouterr().out)["metrics"])
+
+    assert [m["template_accuracy"]["value"] for m in told] == [1.0, 0.0]
+    assert len(parrot.requests) == 3
 
 
 @pytest.mark.thorough
