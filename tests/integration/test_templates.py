@@ -306,7 +306,7 @@ def test_a_new_institution_is_found_at_once(
 
 @pytest.mark.usefixtures("stored")
 def test_ask_has_a_model_understand(
-    command: CommandLine, monkeypatch: pytest.MonkeyPatch
+    command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call reads the question; without any model that is one line."""
     question = "Which archives are in Amsterdam?"
@@ -321,10 +321,10 @@ def test_ask_has_a_model_understand(
         parrot.says(json.dumps(said))
         monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", parrot.url)
         monkeypatch.setenv("KNOWTRAIL_LANGUAGE_MODEL", MODEL)
-        done = command.run(*words)
+        done = command_line.run(*words)
     monkeypatch.delenv("KNOWTRAIL_LANGUAGE_MODEL")
     monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", "http://127.0.0.1:9")
-    none = command.run(*words)
+    none = command_line.run(*words)
 
     assert "Stadsarchief Waterkant" in done.out
     assert "with confidence 0.75" in " ".join(done.errors)
