@@ -342,7 +342,8 @@ class Run:
             )
         self.known |= {name: getattr(seen, name) for name in _SEEN}
         resolution, relevance = seen.resolution, seen.relevance
-        if relevance is not None and not relevance.relevant:
+        elsewhere = relevance.elsewhere and resolution.follow_up
+        if elsewhere or not (relevance.relevant or resolution.lost):
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
             which, words = (
@@ -370,7 +371,8 @@ class Run:
         if len(towns) != 1 or others or asked_order(asked[0]):
             return None
         self.known |= {"asked": asked[0], "mentions": mentions}
-        taken = self.pipeline.rules.classify(asked[0], mentions, self.language)
+        classify = self.pipeline.rules.classifier.classify
+        taken = classify(asked[0], mentions, language=self.language)
         intent = self.pipeline.templates[taken.template_id].intent
         if intent in {"list", "count"}:
             self.vicinity = nearby.of_town(towns[0], asked[1])

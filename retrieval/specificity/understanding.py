@@ -84,7 +84,7 @@ class Understood:
     asked: str
     mentions: tuple[Mention, ...]
     excluded: tuple[Mention, ...] = ()
-    relevance: Relevance | None = None
+    relevance: Relevance
     classification: Classification | None = None
     ordered: Mapping[str, str] | None = None
     doubts: tuple[Doubt, ...] = ()
@@ -129,28 +129,22 @@ class Rules:
         whole = resolution.question
         asked, excluded = without_excluded(whole, self.finder.find_all(whole))
         mentions = find(asked)
-        seen = Understood(
-            resolution=resolution, asked=asked, mentions=mentions, excluded=excluded
-        )
-        if resolution.follow_up:  # what is about another field is so as it was asked
-            relevance = check(question, find(question))
-            if relevance.elsewhere:
-                return replace(seen, relevance=relevance)
-        if resolution.lost:
-            return seen
         relevance = check(asked, mentions)
-        taken = relevance.relevant or None
-        return replace(
-            seen,
+        if resolution.follow_up:  # what is about another field is so as it was asked
+            own = check(question, find(question))
+            relevance = own if own.elsewhere else relevance
+        classification = None
+        if relevance.relevant and not resolution.lost:
+            classify = self.classifier.classify
+            classification = classify(asked, mentions, language=language)
+        return Understood(
+            resolution=resolution,
+            asked=asked,
+            mentions=mentions,
+            excluded=excluded,
             relevance=relevance,
-            classification=taken and self.classify(asked, mentions, language),
+            classification=classification,
         )
-
-    def classify(
-        self, asked: str, mentions: Sequence[Mention], language: str
-    ) -> Classification:
-        """Return the template of a question that stands alone."""
-        return self.classifier.classify(asked, mentions, language=language)
 
 
 _Text = Annotated[str, Field(max_length=300)]
@@ -308,9 +302,19 @@ class _Checked:
         }
         classification = reading.classification(threshold, by)
         template = self.rules.templates[classification.template_id]
+        notes = [
+            fixed_text("unsaid", language, i.words)
+            for i in reading.items
+            if i not in said
+        ]
         relevance = Relevance(relevant=True, reason=by)
         if template.id == NONE:
             relevance = self.rules.filter.check(text, own)
+        else:
+            other = self.rules.classifier.classify(asked, own, language=language)
+            if other.template_id not in {template.id, NONE}:
+                both = template.id, other.template_id
+                notes.append(fixed_text("by_both", language, *both))
         return Understood(
             resolution=resolution,
             asked=asked,
@@ -321,11 +325,7 @@ class _Checked:
             ordered=ordered,
             doubts=(*doubts, *more, *_otherwise_ordered(said, ordered, asked, own)),
             left_out=tuple(_untaken(own, mentions, template)),
-            notes=tuple(
-                fixed_text("unsaid", language, i.words)
-                for i in reading.items
-                if i not in said
-            ),
+            notes=tuple(notes),
         )
 
     def _resolution(self) -> Resolution:

@@ -200,6 +200,15 @@ def test_what_the_model_alone_reads_is_told(
     assert told in ask(parrot, question, answer).notes
 
 
+def test_another_template_than_that_of_the_rules_is_told(parrot: Parrot) -> None:
+    """The model's is taken, with a note."""
+    answer = said("count_institutions_by_type_location", ARCHIVES, city("Amsterdam"))
+    result = ask(parrot, "Which archives are in Amsterdam?", answer)
+
+    assert result.answer == "There is 1 archive in Amsterdam."
+    assert IN_CITY in result.notes[0]
+
+
 def test_an_exclusion_is_a_filter(parrot: Parrot) -> None:
     """Its words are heeded; a model that overlooks them has them told."""
     question = "Which museums are in the Netherlands but not in Amsterdam?"
