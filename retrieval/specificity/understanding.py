@@ -8,6 +8,7 @@ the rules read otherwise is told. Words that neither takes are told, too.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
@@ -250,11 +251,7 @@ class ByModel:
     ) -> Reading:
         """Return what the model says; `ModelError` or `ValueError` if it is no use."""
         mark, asked = marked("question", question)
-        said = [
-            f"Q: {turn['question']}\nA: {turn['answer']}"
-            for turn in said_before(before)
-        ]
-        history = marked("conversation", "\n".join(said) or "-")[1]
+        history = marked("conversation", json.dumps(said_before(before)))[1]
         told = f"The question is between <{mark}> marks. Answer with JSON."
         form = reading_form(templates)
         reply = self.model.reply(
@@ -330,11 +327,12 @@ class _Checked:
 
     def _resolution(self) -> Resolution:
         """Return the question standing alone, if all its words were said somewhere."""
+        own = self.rules.resolver.resolve(self.question, self.before)
+        if own.follow_up and not self.reading.follow_up:
+            raise ModelError("it takes what builds on a question for a whole one")
         plain, last = plain_wording(self.question), self.before.last
-        if not self.reading.follow_up:
-            return Resolution(question=plain)
-        if last is None:
-            return Resolution(question=plain, follow_up=True)
+        if last is None or not self.reading.follow_up:
+            return own
         whole = self.reading.whole.strip()
         said = normal(" ".join([plain, last.resolved, *last.names])).split()
         if not whole or not set(self._content(whole)) <= set(said):
@@ -396,7 +394,8 @@ class _Checked:
         if kind in {"date", "budget"}:
             fits = _YEARS if kind == "date" else _EURO
             relations = DATES if kind == "date" else {**AMOUNTS, "": "between"}
-            if not fits.fullmatch(value) or relation not in relations.values():
+            half = kind == "budget" and ("/" in value) != (relation == "between")
+            if half or relation not in relations.values() or not fits.fullmatch(value):
                 return None
             return mention_of(kind, value, text, *place, relation=relation)
         if kind == "identifier":

@@ -242,6 +242,7 @@ def test_words_that_nobody_used_are_told(parrot: Parrot, answer: str) -> None:
         said(IN_CITY, {"kind": "planet", "words": "Amsterdam", "value": "Mars"}),
         said(IN_CITY, confidence=7),
         said(IN_CITY, follow_up=True, whole="Which museums are in Berlin?"),
+        said(IN_CITY, follow_up=True),
     ],
 )
 def test_an_answer_of_no_use_leaves_it_to_the_rules(
@@ -299,11 +300,19 @@ def test_a_follow_up_is_said_whole(parrot: Parrot) -> None:
     said_before = {"conversation": first.conversation}
     result = ask(parrot, "and blue ones in Utrecht?", answer, **said_before)
     lost = ask(parrot, "and in Utrecht?", answer)
+    alone = said(IN_CITY, city("Utrecht"))
+    overlooked = ask(parrot, "and in Utrecht?", alone, **said_before)
+    first_of_all = ask(
+        parrot, "Which archives are in Utrecht?", said(IN_CITY, follow_up=True)
+    )
 
     assert result.resolution.question == "Which archives are in Utrecht?"
     assert "Domarchief Utrecht" in result.answer
     assert result.left_out == ("blue",)
     assert lost.status == "lost"
+    assert "by rules" in overlooked.notes[0]
+    assert "Domarchief Utrecht" in overlooked.answer
+    assert first_of_all.status == "missing"
 
 
 def test_an_institution_named_like_a_town() -> None:
