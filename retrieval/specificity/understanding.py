@@ -149,14 +149,16 @@ class Rules:
 
 
 _Text = Annotated[str, Field(max_length=300)]
-_KINDS = (*SLOT_TYPES[:8], *_ORDERED)
+KINDS = (*SLOT_TYPES[:8], *_ORDERED)
+"""What a model may name."""
+
 _RELATIONS = ("", "between", *DATES.values(), *AMOUNTS.values())
 
 
 class Item(BaseModel, frozen=True, coerce_numbers_to_str=True):
     """Something that a question names: its words, and what they stand for."""
 
-    kind: Literal[_KINDS]  # type: ignore[valid-type]
+    kind: Literal[KINDS]  # type: ignore[valid-type]
     words: _Text
     value: _Text
     relation: Literal[_RELATIONS] = ""  # type: ignore[valid-type]

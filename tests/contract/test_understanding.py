@@ -7,19 +7,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings, strategies
 
 from knowtrail.eval.specificity.judging import bundled_questions
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.routes import choose_route
 from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
-from knowtrail.retrieval.specificity.understanding import ByModel, Understanding
+from knowtrail.retrieval.specificity.understanding import (
+    KINDS,
+    ByModel,
+    Item,
+    Reading,
+    Understanding,
+)
 from tests.heritage import gazetteer_rows, rdf_custodians
 from tests.ollama import MODEL, SMALL_MODEL, Parrot, need_small_model, parrot_server
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +73,8 @@ def said(template_id: str, *items: dict[str, Any], **more: Any) -> str:
 def pipeline_of(parrot: Parrot, answer: str) -> TemplatePipeline:
     """Return a pipeline whose model says an answer."""
     parrot.says(answer)
-    settings = replace(SETTINGS, ollama_url=parrot.url)
-    by_model = ByModel(load_language_model(MODEL, settings=settings), seconds=20)
+    known = replace(SETTINGS, ollama_url=parrot.url)
+    by_model = ByModel(load_language_model(MODEL, settings=known), seconds=20)
     return TemplatePipeline(GRAPH, NAMES, understanding=by_model)
 
 
@@ -260,8 +269,8 @@ def test_an_answer_of_no_use_leaves_it_to_the_rules(
 
 def test_a_model_that_is_down_leaves_it_to_the_rules() -> None:
     """The note says where no model answered."""
-    settings = replace(SETTINGS, ollama_url="http://127.0.0.1:9")
-    by_model = ByModel(load_language_model(MODEL, settings=settings), seconds=2)
+    known = replace(SETTINGS, ollama_url="http://127.0.0.1:9")
+    by_model = ByModel(load_language_model(MODEL, settings=known), seconds=2)
     pipeline = TemplatePipeline(GRAPH, NAMES, understanding=by_model)
 
     result = pipeline.forward("Welke archieven zijn er in Utrecht?")
@@ -337,14 +346,85 @@ def test_a_model_may_say_which_of_both(parrot: Parrot, kind: str) -> None:
     ]
     template = "find_institution_by_name" if kind == "name" else IN_CITY
     parrot.says(said(template, ARCHIVES, of_kind(kind, "Bath", "Bath")))
-    settings = replace(SETTINGS, ollama_url=parrot.url)
-    by_model = ByModel(load_language_model(MODEL, settings=settings))
+    known = replace(SETTINGS, ollama_url=parrot.url)
+    by_model = ByModel(load_language_model(MODEL, settings=known))
     pipeline = TemplatePipeline(GRAPH, build_gazetteer(rows), understanding=by_model)
 
     result = pipeline.forward("Which archives are in Bath?")
 
     assert result.slots.values[kind] == "Bath"
     assert bool(result.notes) is (kind == "name")
+
+
+_ITEMS = strategies.lists(
+    strategies.builds(
+        Item,
+        kind=strategies.sampled_from(KINDS),
+        words=strategies.sampled_from([
+            "museums",
+            "Amsterdam",
+            "1950",
+            "two oldest",
+            "not in Amsterdam",
+            "founded",
+        ]),
+        value=strategies.sampled_from([
+            "A",
+            "M",
+            "Amsterdam",
+            "Utrecht",
+            "1950",
+            "1901/2000",
+            "oldest",
+            "2",
+            "",
+        ]),
+        relation=strategies.sampled_from(["", "before", "after", "in", "above"]),
+        exclude=strategies.booleans(),
+    ),
+    max_size=5,
+)
+_ASKED = (
+    "Which museums in Amsterdam were founded before 1950?",
+    "What are the two oldest museums not in Amsterdam?",
+)
+
+
+_NOBODY = load_language_model(MODEL)
+_RULES = TemplatePipeline(
+    GRAPH, NAMES, classifier=TrainedTemplateClassifier(load_templates())
+)
+
+
+class Scripted(ByModel):
+    """Reads whatever it is told to."""
+
+    said: Reading
+
+    def read(self, *_: object) -> Reading:
+        """Return it."""
+        return self.said
+
+
+@settings(max_examples=amount(60, 400), deadline=None)
+@given(
+    question=strategies.sampled_from(_ASKED),
+    template_id=strategies.sampled_from([BY_DATE, IN_CITY, IN_COUNTRY]),
+    items=_ITEMS,
+)
+def test_no_reading_changes_an_answer_in_silence(
+    question: str, template_id: str, items: list[Item]
+) -> None:
+    """An answer that is not that of the rules has a note, or begins with words."""
+    by_model = Scripted(_NOBODY)
+    by_model.said = Reading(template_id=template_id, confidence=0.9, items=items)
+    rules = _RULES.forward(question)
+    found = replace(_RULES, understanding=by_model).forward(question)
+
+    told = set(found.notes) - set(rules.notes) or found.left_out
+    without = [m.text for m in found.excluded] != [m.text for m in rules.excluded]
+    if found.status == "answered" and not (told or without):
+        assert found.answer == rules.answer
 
 
 def test_distances_are_told_by_rules(parrot: Parrot) -> None:
