@@ -47,6 +47,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Ask the database instead of a copy; of an experiment, compare its turns.",
 )
 @click.option("--corpus", help="With --live: the corpus of these institutions.")
+@click.option("--model", help="Language model that reads the questions, not rules.")
 @click.option("--store", is_flag=True, help="Keep the results in the graph.")
 @click.option("--failures", is_flag=True, help="List what went wrong.")
 @click.option(
@@ -100,11 +101,12 @@ def specificity(
     path = given["questions"] or bundled_questions(half)
     about = given["custodians"] or institutions_of(half)
     asked = given["corpus"] if live else None
-    outcomes = _outcomes(settings, path, about, corpus=asked)
+    model = given["model"]
+    outcomes = _outcomes(settings, path, about, corpus=asked, model=model)
     metrics = measure(outcomes, seed=seed)
     run = None
     if store:
-        configuration = {"live": live, "corpus": asked, "seed": seed}
+        configuration = {"live": live, "corpus": asked, "seed": seed, "model": model}
         run = _store(settings, outcomes, metrics, path, about, configuration)
     told = {
         "questions": path.name,
@@ -119,7 +121,12 @@ def specificity(
 
 
 def _outcomes(
-    settings: Settings, path: Path, about: Path, *, corpus: str | None
+    settings: Settings,
+    path: Path,
+    about: Path,
+    *,
+    corpus: str | None,
+    model: str | None,
 ) -> tuple[Outcome, ...]:
     from knowtrail.eval.specificity.judging import (
         ask_questions,
@@ -128,15 +135,21 @@ def _outcomes(
         load_questions,
         memory_pipeline,
     )
+    from knowtrail.retrieval.cli.options import load_model
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
+    from knowtrail.retrieval.specificity.understanding import ByModel
 
     found, asked = custodians_of(about), load_questions(path)
+    loaded = load_model(model, settings)
+    reader = None if loaded is None else ByModel(loaded)
     with ExitStack() as stack:
         if corpus is None:
-            pipeline = memory_pipeline(found)
+            pipeline = memory_pipeline(found, understanding=reader)
         else:
             connection = stack.enter_context(open_connection(settings))
-            pipeline = open_pipeline(connection, settings, corpus=corpus, record=False)
+            pipeline = open_pipeline(
+                connection, settings, corpus=corpus, understanding=reader, record=False
+            )
         progress = stack.enter_context(progress_bars())
         pipeline.forward(asked[0].question)  # what is read once is not measured
         return ask_questions(pipeline, asked, key_of(found, corpus), progress=progress)

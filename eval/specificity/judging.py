@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         PipelineResult,
         TemplatePipeline,
     )
+    from knowtrail.retrieval.specificity.understanding import Understanding
 
 OTHERS = ("hard", "fresh")
 """Questions about more institutions, to mend causes with and to report on."""
@@ -209,13 +210,16 @@ def key_of(custodians: Sequence[Custodian], corpus: str | None = None) -> Key:
     )
 
 
-def memory_pipeline(custodians: Sequence[Custodian]) -> TemplatePipeline:
+def memory_pipeline(
+    custodians: Sequence[Custodian], understanding: Understanding | None = None
+) -> TemplatePipeline:
     """Return a pipeline over institutions in memory, which searches no chunks."""
     from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
     names = build_gazetteer(map(asdict, custodians))
-    return TemplatePipeline(graph_of(custodians), names)
+    graph = graph_of(custodians)
+    return TemplatePipeline(graph, names, understanding=understanding)
 
 
 LISTED = 25

@@ -61,6 +61,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Refuse where a template would leave a word of QUESTION out of account.",
 )
+@click.option(
+    "--understand",
+    type=click.Choice(["rules", "model"]),
+    default="rules",
+    show_default=True,
+    help="What reads a question for templates: rules, or the language model.",
+)
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
 @option("json")
 @click.pass_obj
@@ -77,7 +84,6 @@ def ask(
     context: AnswerContext,
     route: str,
     conversation: str | None,
-    strict: bool,
     forget: bool,
     as_json: bool,
     **options: Any,
@@ -96,10 +102,11 @@ def ask(
         _forget(settings, question, conversation, asked=forget)
         return
     options["filter"] = read_filter(filter_json)
+    template = {name: options.pop(name) for name in ("strict", "understand")}
     check_question(question, **options)
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
-    template = {"model": model, "strict": strict, "as_json": as_json}
+    template |= {"model": model, "as_json": as_json}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SpecificityExperiment,
         SpecificityMetrics,
     )
+    from knowtrail.retrieval.specificity.understanding import Understanding
 
 MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
@@ -117,6 +118,7 @@ def open_pipeline(
     record: bool = True,
     templates: Path | None = None,
     classifier: TemplateClassifier | None = None,
+    understanding: Understanding | None = None,
     metrics: SpecificityMetrics | None = None,
     experiment: SpecificityExperiment | None = None,
     base: str = DEFAULT_BASE,
@@ -133,8 +135,8 @@ def open_pipeline(
         model: Writes answers; None answers in fixed words.
         record: Whether turns are stored, and the scores of classes.
         templates: A file of templates; None takes those of the product.
-        classifier: Tells the template, such as a `DspyTemplateClassifier`; None takes
-            the one that is trained on examples.
+        classifier: Tells the template; None takes the one trained on examples.
+        understanding: Such as `ByModel(model)`; None understands by rules.
         metrics: What counts; None counts nothing.
         experiment: Which sessions are filtered; None filters all.
         base: Where the IRIs of the graph begin.
@@ -147,17 +149,14 @@ def open_pipeline(
     """
     from knowtrail.graph.rdf.store import live_graph
 
-    names, lookup = _names(connection, corpus), load_lookup()
-    rows = connection.read("retrieval/specificity_class_names")
-    others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
-    if record:
-        write_scores(connection, lookup, base=Vocabulary(base).base)
+    names = _names(connection, corpus)
     return TemplatePipeline(
         live_graph(connection, base=base, seconds=seconds),
         names,
         templates=load_templates(templates),
         classifier=classifier,
-        scores=SpecificityLookup(others | lookup.classes),
+        understanding=understanding,
+        scores=_scores(connection, base, record=record),
         search=_search(connection, corpus, settings),
         nearby=Nearby(connection, names, corpus=corpus, base=base),
         model=model,
@@ -168,6 +167,15 @@ def open_pipeline(
             base=base, query_seconds=seconds, corpus=corpus, chunks=chunks
         ),
     )
+
+
+def _scores(connection: Connection, base: str, *, record: bool) -> SpecificityLookup:
+    lookup = load_lookup()
+    rows = connection.read("retrieval/specificity_class_names")
+    others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
+    if record:
+        write_scores(connection, lookup, base=Vocabulary(base).base)
+    return SpecificityLookup(others | lookup.classes)
 
 
 def refuse_empty(connection: Connection, corpus: str | None) -> NoReturn:

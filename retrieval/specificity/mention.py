@@ -213,7 +213,7 @@ def without_excluded(
     wanted = any(m.kind == "generic" for m in mentions)
     types = sum(m.kind == "institution_type" for m in mentions)
     for mention in mentions:
-        start, drops = _exclusion(question, mention, alone=not wanted and types < 2)
+        start, drops = exclusion(question, mention, alone=not wanted and types < 2)
         joined = last is not None and _group(last) == _group(mention)
         if start < 0 and last and joined:
             also = _P["also"].fullmatch(question, last.end, mention.start)
@@ -230,7 +230,9 @@ def without_excluded(
     return question.strip(), tuple(left)
 
 
-def _exclusion(question: str, mention: Mention, *, alone: bool) -> tuple[int, bool]:
+def exclusion(
+    question: str, mention: Mention, *, alone: bool = False
+) -> tuple[int, bool]:
     """Return where words begin that exclude a mention, and whether it is just dropped.
 
     Alone is what nothing else is asked for beside, that it could be left out of.
@@ -283,9 +285,10 @@ def named_kind(question: str) -> str | None:
     return next((kind for kind in kinds if kind), None)
 
 
-def _named_mention(
+def named_mention(
     question: str, start: int, end: int, options: tuple[Entry, ...], **more: Any
 ) -> Mention:
+    """Return the mention of a name, without a value where it is ambiguous."""
     first = options[0]
     alone = len({o.value for o in options if o.kind == first.kind}) == 1
     value = first.value if alone else ""
@@ -422,13 +425,13 @@ class MentionFinder:
             options = tuple(dict.fromkeys(self.gazetteer.named_with(text)))
             if options:
                 end = start + len(text)
-                return _named_mention(question, start, end, options, score=WHOLE)
+                return named_mention(question, start, end, options, score=WHOLE)
         if kinds & {"name", "identifier", "budget", "date"} or len(text) < 8:
             return None
         options, score = self.nearest(text, ("name",), cutoff=WHOLE)
         if not options or start < 0 or len({o.value for o in options}) > 1:
             return None
-        return _named_mention(question, start, start + len(text), options, score=score)
+        return named_mention(question, start, start + len(text), options, score=score)
 
     def _forms(self, question: str) -> Iterable[Mention]:
         for f in identifiers(question, self._known):
@@ -474,7 +477,7 @@ class MentionFinder:
             options = ()
         if options:
             options = _by_cue(tokens, at, length, options)
-            return _named_mention(question, start, end, options)
+            return named_mention(question, start, end, options)
         if letter := self._words.letters.get(form):
             return mention_of("institution_type", letter[0], question, start, end)
         if form in self._words.generic:
@@ -546,7 +549,7 @@ class MentionFinder:
         options, score = self.nearest(text, ("city", "region", "country"))
         options = tuple(o for o in options if o.known or o.kind == "country")
         if options and len(text) >= 4 and (sure or score >= NEARER):
-            return _named_mention(question, start, end, options, score=score)
+            return named_mention(question, start, end, options, score=score)
         if not sure or not part[0].text[0].isalpha():
             return None
         return mention_of(cue or "place", "", question, start, end, score=0.0)

@@ -53,7 +53,7 @@ _P = patterns_of("resolver")
 _SHORT = re.compile(rf"(?<![\w'-])(?:{'|'.join(_DATA['short'])})(?![\w'-])")
 
 
-def _plain_wording(question: str) -> str:
+def plain_wording(question: str) -> str:
     """Return a question without what does not belong to what it asks."""
     # Greetings, thanks and `could you tell me` go; the spelling of short messages and
     # signs such as `>` become words. A question that is nothing else stays as it is.
@@ -244,7 +244,7 @@ class ConversationContextResolver:
         language: str = "en",
     ) -> Resolution:
         """Return a question that stands alone."""
-        question = _plain_wording(question)
+        question = plain_wording(question)
         last = conversation.last if conversation else None
         if last is not None and "budget" in last.slots:
             question = in_euro(question)

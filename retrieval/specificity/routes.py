@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PipelineResult,
         TemplatePipeline,
     )
+    from knowtrail.retrieval.specificity.understanding import Understanding
 
 _LOG = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ def answered_by_template(
     record: bool,
     strict: bool,
     as_json: bool,
+    understand: str = "rules",
 ) -> bool:
     """Answer by a template where the route says so; say which route and why.
 
@@ -113,6 +115,7 @@ def answered_by_template(
         settings,
         corpus=corpus,
         model=model,
+        understanding=_understanding(understand, model, settings),
         record=record,
         chunks=model is not None or as_json,
     )
@@ -126,6 +129,23 @@ def answered_by_template(
     result = pipeline.forward(question, conversation=name, strict=strict)
     _show(result, settings, as_json=as_json, new=conversation is None)
     return True
+
+
+def _understanding(
+    name: str, model: LanguageModel | None, settings: Settings
+) -> Understanding | None:
+    """Return what understands questions; None for rules."""
+    if name == "rules":
+        return None
+    from knowtrail.graph.models.language_models import model_at_hand
+    from knowtrail.retrieval.specificity.understanding import ByModel
+
+    if (reader := model or model_at_hand(settings)) is None:
+        raise InputError(
+            "No language model is there to understand questions: start one with "
+            "`ollama serve`, or name one with --model."
+        )
+    return ByModel(reader)
 
 
 def _has_institutions(

@@ -29,7 +29,7 @@ from knowtrail.retrieval.specificity.conversation import (
     read_conversation,
     store_turn,
 )
-from knowtrail.retrieval.specificity.cues import FykeFilter, counts, left_out
+from knowtrail.retrieval.specificity.cues import counts, left_out
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     MOST_ROWS,
@@ -47,7 +47,7 @@ from knowtrail.retrieval.specificity.institutions import (
     told_apart,
     total_of,
 )
-from knowtrail.retrieval.specificity.mention import MentionFinder, without_excluded
+from knowtrail.retrieval.specificity.mention import MentionFinder
 from knowtrail.retrieval.specificity.phrases import (
     PASSAGES,
     SHOWN,
@@ -71,8 +71,13 @@ from knowtrail.retrieval.specificity.query_templates import (
     load_templates,
     missing_slots,
 )
-from knowtrail.retrieval.specificity.resolver import ConversationContextResolver
 from knowtrail.retrieval.specificity.slots import Doubt, SlotExtractor, Slots
+from knowtrail.retrieval.specificity.understanding import (
+    Rules,
+    Understanding,
+    Understood,
+    as_read,
+)
 from knowtrail.retrieval.specificity.vocabulary import language_of
 
 if TYPE_CHECKING:
@@ -181,6 +186,15 @@ class PipelineResult:
         return self.chunks[:PASSAGES] if told else ()
 
     @property
+    def told(self) -> list[str]:
+        """Return what the answer begins with: words not heeded, and exclusions."""
+        left = "', '".join(self.left_out)
+        told = [fixed_text("left", self.language, left)] if left else []
+        if out := joined([m.text for m in self.excluded], self.language):
+            told.append(fixed_text("without", self.language, out))
+        return told
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the first ten institutions of the rows."""
         found = self.execution.column("name") if self.execution else ()
@@ -226,6 +240,7 @@ class PipelineResult:
 
 
 _CHUNK = ("chunk_id", "title", "class_name", "score", "similarity", "specificity")
+_SEEN = ("resolution", "asked", "mentions", "excluded", "relevance", "notes")
 _MEASURES = frozenset({
     "date",
     "date_relation",
@@ -248,6 +263,7 @@ class Run:
     known: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     vicinity: Vicinity | None = None
+    seen: Understood = field(init=False)
 
     @contextmanager
     def _timed(self, step: str) -> Iterator[None]:
@@ -282,16 +298,15 @@ class Run:
         result = self._answered(template)
         if template.id == NONE:
             return result
-        told = [fixed_text("left", self.language, left)] if left else []
-        if out := joined([m.text for m in self.known["excluded"]], self.language):
-            told.append(fixed_text("without", self.language, out))
-        return replace(result, answer=" ".join([*told, result.answer]))
+        return replace(result, answer=" ".join([*result.told, result.answer]))
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
         question, mentions = self.known["asked"], self.known["mentions"]
         with self._timed("slots"):
             slots = self.pipeline.extractor.extract(question, template, mentions)
+            if self.seen.ordered is not None:
+                slots = as_read(slots, template, self.seen)
             if self.vicinity is not None:
                 km = self.vicinity.km
                 distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
@@ -299,38 +314,37 @@ class Run:
             missing = missing_slots(template, slots.values)
         gazetteer = self.pipeline.finder.gazetteer
         added = _added(template, mentions)
+        told: list[str] = []
+        if template.id != NONE:
+            told = [*self.known["resolution"].left_out, *self.seen.left_out]
+            heard = " ".join(self.seen.left_out).split()
+            left = left_out(question, mentions, template, slots, gazetteer, added)
+            told += [text for text in left if text not in heard]
         self.known |= {
             "counted": counts(question, mentions),
             "slots": slots,
-            "notes": tuple(doubt_text(d, self.language) for d in slots.doubts),
+            "notes": (
+                *self.seen.notes,
+                *(doubt_text(d, self.language) for d in slots.doubts),
+            ),
             "missing": missing,
             "added": added,
-            "left_out": ()
-            if template.id == NONE
-            else (
-                *self.known["resolution"].left_out,
-                *left_out(question, mentions, template, slots, gazetteer, added),
-            ),
+            "left_out": tuple(dict.fromkeys(told)),
         }
         return missing
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""
         pipeline = self.pipeline
-        with self._timed("resolve"):
-            resolution = pipeline.resolver.resolve(
-                self.question, self.before, language=self.language
+        with self._timed("understand"):
+            seen = self.seen = pipeline.understand_by(
+                self.question, self.before, language=self.language, rules=pipeline.rules
             )
-            self.known["resolution"] = resolution
-            asked, excluded = without_excluded(
-                resolution.question, pipeline.finder.find_all(resolution.question)
-            )
-            mentions = pipeline.finder.find(asked)
-            self.known |= {"asked": asked, "mentions": mentions, "excluded": excluded}
-        if resolution.follow_up:  # what is about another field is so as it was asked
-            found = pipeline.finder.find(self.question)
-            if pipeline.filter.check(self.question, found).elsewhere:
-                return self.end("irrelevant", fixed_text("irrelevant", self.language))
+        self.known |= {name: getattr(seen, name) for name in _SEEN}
+        resolution, relevance = seen.resolution, seen.relevance
+        elsewhere = relevance.elsewhere and resolution.follow_up
+        if elsewhere or not (relevance.relevant or resolution.lost):
+            return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
             which, words = (
                 ", ".join(resolution.candidates),
@@ -338,19 +352,9 @@ class Run:
             )
             key = "which" if which else "strange" if words else "lost"
             return self.end("lost", fixed_text(key, self.language, which or words))
-        with self._timed("filter"):
-            relevance = pipeline.filter.check(asked, mentions)
-            self.known["relevance"] = relevance
-        if not relevance.relevant:
-            return self.end("irrelevant", fixed_text("irrelevant", self.language))
-        with self._timed("classify"):
-            self.known["classification"] = self._near() or self._classified()
+        near = self._near() if seen.ordered is None else None
+        self.known["classification"] = near or seen.classification
         return None
-
-    def _classified(self) -> Classification:
-        return self.pipeline.classify(
-            self.known["asked"], self.known["mentions"], language=self.language
-        )
 
     def _near(self) -> Classification | None:
         """Take the template of what is near a town, where it takes all that is asked.
@@ -367,7 +371,8 @@ class Run:
         if len(towns) != 1 or others or asked_order(asked[0]):
             return None
         self.known |= {"asked": asked[0], "mentions": mentions}
-        taken = self._classified()
+        classify = self.pipeline.rules.classifier.classify
+        taken = classify(asked[0], mentions, language=self.language)
         intent = self.pipeline.templates[taken.template_id].intent
         if intent in {"list", "count"}:
             self.vicinity = nearby.of_town(towns[0], asked[1])
@@ -385,7 +390,7 @@ class Run:
             for d in self.known["slots"].doubts
             if d.kind not in {"also", "only"}
         ]
-        self.known["notes"] = ()
+        self.known["notes"] = self.seen.notes
         request = asking_for(asked, self.language)
         return self.end("missing", " ".join([*notes, request]))
 
@@ -630,9 +635,10 @@ class TemplatePipeline:
 
     Safe to share between threads as far as the graph (any of rdflib's, in memory or
     live over Neo4j) and the models are. Without a classifier, the trained one is taken,
-    without scores the schema that comes with the product; without a search no chunks
-    are searched, without `nearby` that word is left out of account; without a model
-    answers are in fixed words; without a store no turn is stored.
+    without scores the schema that comes with the product; without an understanding,
+    rules understand; without a search no chunks are searched, without `nearby` that
+    word is left out of account; without a model answers are in fixed words; without a
+    store no turn is stored.
     """
 
     graph: Graph
@@ -640,6 +646,7 @@ class TemplatePipeline:
     _: KW_ONLY
     templates: Mapping[str, Template] = field(default_factory=load_templates)
     classifier: TemplateClassifier | None = None
+    understanding: Understanding | None = None
     scores: ScoreSource | None = None
     search: ChunkSearch | None = None
     nearby: Nearby | None = None
@@ -652,10 +659,9 @@ class TemplatePipeline:
 
     def __post_init__(self) -> None:
         self.finder = MentionFinder(self.gazetteer)
-        self.resolver = ConversationContextResolver(self.finder)
-        self.filter = FykeFilter()
         classifier = self.classifier or TrainedTemplateClassifier(self.templates)
-        self.classify = classifier.classify
+        self.rules = Rules(self.finder, self.templates, classifier)
+        self.understand_by = (self.understanding or self.rules).understand
         self.extractor = SlotExtractor(self.finder)
         self.instantiator = TemplateInstantiator()
         self.mapper = SPARQLToContextMapper()

@@ -22,7 +22,7 @@ from knowtrail.retrieval.specificity.classifier import (
     fitted,
 )
 from knowtrail.retrieval.specificity.dspy_classifier import (
-    DspyTemplateClassifier,
+    DspyUnderstanding,
     ollama_lm,
 )
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
@@ -78,7 +78,7 @@ def test_dspy_over_a_real_model(ollama: str) -> None:
     """Whatever a small model says, a template comes out."""
     lm = ollama_lm(MODEL, url=ollama, seconds=120, tokens=60)
 
-    check(DspyTemplateClassifier(TEMPLATES, lm), *QUESTIONS[0])
+    check(DspyUnderstanding(TEMPLATES, lm), *QUESTIONS[0])
 
 
 def test_dspy_without_a_server_says_so() -> None:
@@ -86,15 +86,15 @@ def test_dspy_without_a_server_says_so() -> None:
     lm = ollama_lm(MODEL, url="http://127.0.0.1:9", seconds=2)
 
     with pytest.raises(ModelError, match="did not classify"):
-        DspyTemplateClassifier(TEMPLATES, lm).classify("Which archives are there?")
+        DspyUnderstanding(TEMPLATES, lm).classify("Which archives are there?")
 
 
 def test_dspy_speaks_with_ollama(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted server of Ollama's API gets the question and says the template."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    said = {"template_id": "list_institutions_by_type_city", "confidence": 0.9}
+    said = _reading("list_institutions_by_type_city", 0.9)
     with _scripted(json.dumps(said)) as (url, requests):
-        classifier = DspyTemplateClassifier(
+        classifier = DspyUnderstanding(
             TEMPLATES, ollama_lm("scripted", url=url, seconds=20)
         )
         found = classifier.classify("Which archives are in Amsterdam?")
@@ -115,12 +115,12 @@ def test_dspy_classifies_for_a_pipeline(template_id: str) -> None:
     import dspy
     from dspy.utils import DummyLM
 
-    said = [{"template_id": template_id, "confidence": "0.9"}] * 2
+    said = [_reading(template_id, 0.9)] * 2
     lm = DummyLM(said, adapter=dspy.JSONAdapter())
     pipeline = TemplatePipeline(
         rdf_custodians(),
         build_gazetteer(gazetteer_rows()),
-        classifier=DspyTemplateClassifier(TEMPLATES, lm),
+        classifier=DspyUnderstanding(TEMPLATES, lm),
     )
 
     result = pipeline.forward(QUESTIONS[0][0])
@@ -131,6 +131,10 @@ def test_dspy_classifies_for_a_pipeline(template_id: str) -> None:
     else:
         assert "Stadsarchief Waterkant" in result.answer
         assert (route.name, "0.90" in route.reason) == ("templates", True)
+
+
+def _reading(template_id: str, confidence: float) -> dict[str, Any]:
+    return {"reading": {"template_id": template_id, "confidence": confidence}}
 
 
 @contextmanager
@@ -180,13 +184,13 @@ def test_dspy_checks_what_a_model_says() -> None:
     from dspy.utils import DummyLM
 
     answers = [
-        {"template_id": "count_institutions_by_type", "confidence": "0.9"},
-        {"template_id": "count_institutions_by_type", "confidence": "0.1"},
-        {"template_id": "count_institutions_by_type", "confidence": "7"},
-        {"template_id": "drop_everything", "confidence": "0.9"},
+        _reading("count_institutions_by_type", 0.9),
+        _reading("count_institutions_by_type", 0.1),
+        _reading("count_institutions_by_type", 7),
+        _reading("drop_everything", 0.9),
     ]
     lm = DummyLM(answers, adapter=dspy.JSONAdapter())
-    classifier = DspyTemplateClassifier(TEMPLATES, lm)
+    classifier = DspyUnderstanding(TEMPLATES, lm)
 
     found = [classifier.classify("How many museums?") for _ in answers]
 
@@ -206,7 +210,7 @@ def test_dspy_leaves_its_settings_alone() -> None:
     before = dspy.settings.lm, dspy.settings.adapter
     lm = ollama_lm(MODEL, url="http://127.0.0.1:9", seconds=2)
     with pytest.raises(ModelError):
-        DspyTemplateClassifier(TEMPLATES, lm).classify("Which archives are there?")
+        DspyUnderstanding(TEMPLATES, lm).classify("Which archives are there?")
 
     assert (dspy.settings.lm, dspy.settings.adapter) == before
 
@@ -217,7 +221,7 @@ def test_a_threshold_is_a_share(threshold: float) -> None:
     with pytest.raises(InputError, match="threshold"):
         TrainedTemplateClassifier(TEMPLATES, threshold=threshold)
     with pytest.raises(InputError, match="threshold"):
-        DspyTemplateClassifier(TEMPLATES, None, threshold=threshold)
+        DspyUnderstanding(TEMPLATES, None, threshold=threshold)
 
 
 def test_stored_weights_are_those_of_the_examples() -> None:

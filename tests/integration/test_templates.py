@@ -59,6 +59,7 @@ from knowtrail.retrieval.specificity.routes import choose_route, institutions_of
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
 from tests.heritage import gazetteer_rows, rdf_custodians, write_custodians
+from tests.ollama import MODEL, parrot_server
 from tests.serving import serving
 
 if TYPE_CHECKING:
@@ -303,6 +304,35 @@ def test_a_new_institution_is_found_at_once(
 
     assert before.answer == "There is 1 museum in Utrecht."
     assert after.answer == "There are 2 museums in Utrecht."
+
+
+@pytest.mark.usefixtures("stored")
+def test_ask_has_a_model_understand(
+    command_line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call reads the question; without any model that is one line."""
+    question = "Which archives are in Amsterdam?"
+    words = ("ask", question, "--understand", "model", "--no-record")
+    with parrot_server() as parrot:
+        items = [
+            {"kind": "institution_type", "words": "archives", "value": "A"},
+            {"kind": "city", "words": "Amsterdam", "value": "Amsterdam"},
+        ]
+        template = "list_institutions_by_type_city"
+        said = {"template_id": template, "confidence": 0.75, "items": items}
+        parrot.says(json.dumps(said))
+        monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", parrot.url)
+        monkeypatch.setenv("KNOWTRAIL_LANGUAGE_MODEL", MODEL)
+        done = command_line.run(*words)
+    monkeypatch.delenv("KNOWTRAIL_LANGUAGE_MODEL")
+    monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", "http://127.0.0.1:9")
+    none = command_line.run(*words)
+
+    assert "Stadsarchief Waterkant" in done.out
+    assert "with confidence 0.75" in " ".join(done.errors)
+    assert len(parrot.requests) == 1
+    assert none.code != 0
+    assert "--model" in " ".join(none.errors)
 
 
 def test_scores_are_stored_beside_what_ingest_wrote(stored: Connection) -> None:

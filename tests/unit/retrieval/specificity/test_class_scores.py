@@ -12,6 +12,7 @@ import pytest
 from knowtrail.graph.errors import InputError
 from knowtrail.ingest.custodians.institution import CLASS_NAMES
 from knowtrail.retrieval.specificity.class_scores import (
+    ClassFilter,
     ContextTemplate,
     SPARQLToContextMapper,
     load_lookup,
@@ -76,6 +77,16 @@ def test_scores_are_read_and_fall_back(tmp_path: Path) -> None:
     assert lookup.get_score("Plain", "museum_search") == 0.5
     assert lookup.get_score("Nobody", "museum_search") == 0.5
     assert lookup.filter_classes("archive_search", 0.95) == ["Archive"]
+
+
+def test_a_class_file_without_scores_filters_nothing(tmp_path: Path) -> None:
+    """Every class has the default in every context, which is the threshold."""
+    bare = "  Archive:\n    description: x\n  Museum:\n    description: y\n"
+    lookup = load_lookup(schema(tmp_path, bare))
+    scores = lookup.get_all_scores("archive_search")
+
+    assert scores == {"Archive": 0.5, "Museum": 0.5}
+    assert ClassFilter(0.5).filter(scores, {}).dropped == {}
 
 
 def test_both_forms_of_scores_are_taken(tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_every_step_is_returned(pipeline: TemplatePipeline) -> None:
     assert result.instantiated is not None
     assert result.relevance is not None
     assert "Archive" in result.relevant_classes
-    assert set(result.seconds) >= {"resolve", "filter", "classify", "slots", "query"}
+    assert set(result.seconds) >= {"understand", "slots", "query"}
     assert len(result.conversation.turns) == 1
 
 
