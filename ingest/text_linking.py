@@ -299,7 +299,7 @@ class _TextLinker:
             stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
             index.knows_terms = True
-        before = dict(index.undone("written"))
+        before = dict.fromkeys(i for i, _ in index.undone("written"))
         changed, gone, turned, chunks = index.settle()
         total = Counters()
         for part in batched(list(changed.items())):

@@ -17,8 +17,9 @@ CALL (c) {
   RETURN collect(score) AS near
 }
 CALL (c) {
-  MATCH (c)-[r:SIMILAR_TO {scope: 'inter'}]->(:Chunk)
-  WITH r.score AS score
+  MATCH (c)-[:SIMILAR_TO {scope: 'inter'}]->(n:Chunk)
+  WITH DISTINCT n
+  WITH 2 * vector.similarity.cosine(n.embedding, c.embedding) - 1 AS score
   ORDER BY score
   RETURN collect(score) AS edges
 }
@@ -78,6 +79,6 @@ WITH
 RETURN
   count(*) AS sample,
   sum(size(edges)) AS edges,
-  sum(size([score IN stored.edges WHERE score >= edges[-1] - 0.00001])) AS edgesFound,
+  sum(size([score IN stored.edges WHERE score >= edges[-1] - 0.00001][..$top])) AS edgesFound,
   sum(size(near)) AS near,
   sum(size([score IN stored.near WHERE score >= near[-1] - 0.00001])) AS nearFound

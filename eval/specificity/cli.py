@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,8 +151,14 @@ def _outcomes(
                 connection, settings, corpus=corpus, understanding=reader, record=False
             )
         progress = stack.enter_context(progress_bars())
-        pipeline.forward(asked[0].question)  # what is read once is not measured
-        return ask_questions(pipeline, asked, key_of(found, corpus), progress=progress)
+        # What is read once is not measured.
+        replace(pipeline, understanding=None).forward(asked[0].question)
+        known = key_of(found, corpus)
+        outcomes = ask_questions(pipeline, asked, known, progress=progress)
+    if reader is not None and reader.useless:
+        told = f"{reader.useless} of {len(asked)} questions were read by rules"
+        click.echo(f"{told}: what the model said of them was of no use.", err=True)
+    return outcomes
 
 
 def _store(

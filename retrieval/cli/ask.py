@@ -106,7 +106,7 @@ def ask(
     check_question(question, **options)
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
-    template |= {"model": model, "as_json": as_json}
+    template |= {"model": model, "as_json": as_json, "seconds": seconds}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
             connection,

@@ -45,6 +45,7 @@ def mcp(
     at /mcp, guarded as `serve` is.
     """
     import asyncio
+    import signal
     from dataclasses import replace
 
     from knowtrail.graph.session import served
@@ -54,6 +55,8 @@ def mcp(
     settings = replace(settings, corpus=corpus or settings.corpus)
     with served(settings) as pointed:
         if not http:
+            # A thread reads standard input, and would hold a process that tidies up.
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             asyncio.run(serve_stdio(pointed, write=write))
             return
         from knowtrail.graph.db.driver import is_loopback

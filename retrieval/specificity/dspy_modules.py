@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.extras import extra
+from knowtrail.graph.settings import keep_litellm_local
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.understanding import said_before
 
+keep_litellm_local()
 with extra("dspy", "This module"):
     import dspy  # type: ignore[import-untyped]
 
@@ -66,7 +68,7 @@ class HeritageAnswers(dspy.Module):  # type: ignore[misc]
     def forward(
         self, question: str, conversation: Conversation | None = None, k: int = 10
     ) -> Any:
-        """Return answer, template, classes, and the conversation with this turn.
+        """Return answer, template, classes, notes, and the conversation with this turn.
 
         Without rows or chunks the pipeline's own answer stays, such as a refusal. Words
         that were not taken into account begin the answer.
@@ -88,5 +90,6 @@ class HeritageAnswers(dspy.Module):  # type: ignore[misc]
             answer=answer,
             template=found.template_id,
             classes_used=list(found.relevant_classes),
+            notes=list(found.notes),
             conversation=after,
         )

@@ -96,6 +96,7 @@ def answered_by_template(
     strict: bool,
     as_json: bool,
     understand: str = "rules",
+    seconds: float = 60.0,
 ) -> bool:
     """Answer by a template where the route says so; say which route and why.
 
@@ -115,7 +116,7 @@ def answered_by_template(
         settings,
         corpus=corpus,
         model=model,
-        understanding=_understanding(understand, model, settings),
+        understanding=_understanding(understand, model, settings, seconds),
         record=record,
         chunks=model is not None or as_json,
     )
@@ -132,7 +133,7 @@ def answered_by_template(
 
 
 def _understanding(
-    name: str, model: LanguageModel | None, settings: Settings
+    name: str, model: LanguageModel | None, settings: Settings, seconds: float
 ) -> Understanding | None:
     """Return what understands questions; None for rules."""
     if name == "rules":
@@ -145,7 +146,7 @@ def _understanding(
             "No language model is there to understand questions: start one with "
             "`ollama serve`, or name one with --model."
         )
-    return ByModel(reader)
+    return ByModel(reader, seconds=seconds)
 
 
 def _has_institutions(

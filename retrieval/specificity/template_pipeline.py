@@ -252,6 +252,25 @@ _MEASURES = frozenset({
 """Slots that say of what time or budget an institution must be."""
 
 
+def _reading(
+    template: Template,
+    question: str,
+    mentions: Sequence[Mention],
+    values: SlotValues,
+    added: Sequence[Mention],
+    excluded: Sequence[Mention],
+) -> str:
+    """Return all that an answer hangs on, in words."""
+    parts = [
+        f"{name} {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in values.items()
+    ]
+    parts += [m.value or m.text for m in added]
+    parts += sorted(f"not {m.value or m.text}" for m in excluded)
+    parts += ["counted"] if counts(question, mentions) else []
+    return f"{template.id} ({'; '.join(parts)})" if parts else template.id
+
+
 @dataclass(slots=True, kw_only=True)
 class Run:
     """One question on its way; `known` collects what the steps give."""
@@ -263,6 +282,7 @@ class Run:
     known: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     vicinity: Vicinity | None = None
+    unheeded: tuple[str, ...] = ()
     seen: Understood = field(init=False)
 
     @contextmanager
@@ -288,7 +308,7 @@ class Run:
             template = self.pipeline.templates[NONE]
         if template.id != NONE and missing:
             return self._asking(template, missing)
-        left = "', '".join(self.known["left_out"])
+        left = "', '".join(self.known["left_out"] or self.unheeded)
         if left and strict:
             return self.end(NONE, fixed_text("strict", self.language, left))
         failed = self._queried(template) if template.id != NONE else None
@@ -320,11 +340,14 @@ class Run:
             heard = " ".join(self.seen.left_out).split()
             left = left_out(question, mentions, template, slots, gazetteer, added)
             told += [text for text in left if text not in heard]
+        taken = slots.values, added, self.known["excluded"]
+        otherwise = self._otherwise(_reading(template, question, mentions, *taken))
         self.known |= {
             "counted": counts(question, mentions),
             "slots": slots,
             "notes": (
                 *self.seen.notes,
+                *otherwise,
                 *(doubt_text(d, self.language) for d in slots.doubts),
             ),
             "missing": missing,
@@ -332,6 +355,25 @@ class Run:
             "left_out": tuple(dict.fromkeys(told)),
         }
         return missing
+
+    def _otherwise(self, read: str) -> tuple[str, ...]:
+        """Return what is to be said where the rules read something else."""
+        own, pipeline = self.seen.by_rules, self.pipeline
+        if own is None:
+            return ()
+        taken, asked, mentions = own.classification, own.asked, own.mentions
+        template = pipeline.templates[taken.template_id if taken else NONE]
+        slots = pipeline.extractor.extract(asked, template, mentions)
+        added = _added(template, mentions)
+        if template.id != NONE:
+            names = pipeline.finder.gazetteer
+            self.unheeded = left_out(asked, mentions, template, slots, names, added)
+        by_rules = _reading(
+            template, asked, mentions, slots.values, added, own.excluded
+        )
+        if by_rules == read:
+            return ()
+        return (fixed_text("by_both", self.language, read, by_rules),)
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""

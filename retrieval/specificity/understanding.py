@@ -78,7 +78,8 @@ class Understood:
     `asked` is the whole question without what it leaves out. `ordered` is what it says
     of order, number and sum, by slot; None where the words of `asked` say that.
     `left_out` are words that were understood as nothing; there is no classification
-    where the question is lost, or not about heritage.
+    where the question is lost, or not about heritage. `by_rules` is what the rules
+    understand, where something else does.
     """
 
     resolution: Resolution
@@ -91,6 +92,7 @@ class Understood:
     doubts: tuple[Doubt, ...] = ()
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    by_rules: Understood | None = None
 
 
 @runtime_checkable
@@ -215,7 +217,7 @@ class ByModel:
     """Understands by one structured answer of a language model, which is checked.
 
     Where the model gives none that can be used, the rules understand the question, and
-    a note says so. They also tell distances.
+    a note says so, and `useless` counts it. They also tell distances.
     """
 
     model: LanguageModel
@@ -223,6 +225,7 @@ class ByModel:
     seconds: float = 60.0
     threshold: float = THRESHOLD
     by: str = field(default="model", init=False)
+    useless: int = field(default=0, init=False)
     _last: tuple[object, Reading] | None = field(default=None, init=False)
 
     def understand(
@@ -232,17 +235,17 @@ class ByModel:
         plain = plain_wording(question)
         if asked_distance(plain, rules.finder.find(plain)):
             return rules.understand(question, before, language=language)
-        key, last = (question, before, language, id(rules)), self._last
+        own = rules.understand(question, before, language=language)
+        key, last = (plain, before.turns, language, id(rules)), self._last
         try:
             if last is None or last[0] != key:
-                last = key, self.read(question, before, language, rules.templates)
+                last = key, self.read(plain, before, language, rules.templates)
                 self._last = last
-            checked = _Checked(last[1], question, before, rules)
+            checked = _Checked(last[1], plain, before, rules, own)
             return checked.understood(language, self.threshold, self.by)
         except (ModelError, ValueError) as error:
-            reason = _reason(error)
-        seen = rules.understand(question, before, language=language)
-        return replace(seen, notes=(fixed_text("by_rules", language, reason),))
+            reason, self.useless = _reason(error), self.useless + 1
+        return replace(own, notes=(fixed_text("by_rules", language, reason),))
 
     def read(
         self,
@@ -283,6 +286,7 @@ class _Checked:
     question: str
     before: Conversation
     rules: Rules
+    own: Understood
 
     def understood(self, language: str, threshold: float, by: str) -> Understood:
         reading, finder = self.reading, self.rules.finder
@@ -300,7 +304,9 @@ class _Checked:
             i.kind: i.value.casefold() for i in said if i.kind in _ORDERED
         }
         classification = reading.classification(threshold, by)
-        template = self.rules.templates[classification.template_id]
+        template = self.rules.templates.get(classification.template_id)
+        if template is None:
+            raise ModelError(f"there is no template {classification.template_id!r}")
         notes = [
             fixed_text("unsaid", language, i.words)
             for i in reading.items
@@ -309,11 +315,6 @@ class _Checked:
         relevance = Relevance(relevant=True, reason=by)
         if template.id == NONE:
             relevance = self.rules.filter.check(text, own)
-        else:
-            other = self.rules.classifier.classify(asked, own, language=language)
-            if other.template_id not in {template.id, NONE}:
-                both = template.id, other.template_id
-                notes.append(fixed_text("by_both", language, *both))
         return Understood(
             resolution=resolution,
             asked=asked,
@@ -325,14 +326,15 @@ class _Checked:
             doubts=(*doubts, *more, *_otherwise_ordered(said, ordered, asked, own)),
             left_out=tuple(_untaken(own, mentions, template)),
             notes=tuple(notes),
+            by_rules=self.own,
         )
 
     def _resolution(self) -> Resolution:
         """Return the question standing alone, if all its words were said somewhere."""
-        own = self.rules.resolver.resolve(self.question, self.before)
+        own = self.own.resolution
         if own.follow_up and not self.reading.follow_up:
             raise ModelError("it takes what builds on a question for a whole one")
-        plain, last = plain_wording(self.question), self.before.last
+        plain, last = self.question, self.before.last
         if last is None or not self.reading.follow_up:
             return own
         whole = self.reading.whole.strip()

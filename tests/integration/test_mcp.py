@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -508,6 +509,33 @@ async def test_a_desktop_client_starts_it(
         assert "Why?" in str(advice.messages[0].content)
         prompt = await asking.get_prompt("check_claim", {"claim": "Reefs float."})
         assert "Reefs float." in prompt.messages[0].content.text  # type: ignore[union-attr]
+
+
+@pytest.mark.thorough
+def test_it_ends_when_told_though_its_client_stays(
+    graph: Connection, server: Settings, words: list[str]
+) -> None:
+    """SIGTERM ends it at once, while standard input is open."""
+    about = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    with subprocess.Popen(
+        [*PROGRAM, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ
+        | {"NEO4J_PASSWORD": server.password or "", "PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(asked).encode() + b"\n")
+        process.stdin.flush()
+        assert b"knowtrail" in process.stdout.readline()
+        process.terminate()
+        assert process.wait(10) == -signal.SIGTERM
 
 
 async def test_over_http_it_is_guarded_as_serve_is(
