@@ -19,7 +19,7 @@ from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -262,14 +262,16 @@ def textless(name: str) -> str:
     )
 
 
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(map(repr, names[:most]))}{more}" or "none yet"
+
+
 def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:
     names = [row["name"] for row in stored]
     near = difflib.get_close_matches(name, names, n=1)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else f"there is {', '.join(map(repr, names[:5])) or 'none yet'}."
-    )
+    hint = f"did you mean {near[0]!r}?" if near else f"there is {some_of(names)}."
     return UnknownCorpusError(f"No corpus {name!r}: {hint}")
 
 
@@ -295,8 +297,7 @@ def only_corpus(connection: Connection, name: str | None) -> str:
     names = [row["name"] for row in connection.read("corpus/list")]
     if len(asked := asked_corpora(names)) == 1:
         return asked[0]
-    stored = ", ".join(map(repr, names[:5])) or "none yet"
-    raise InputError(f"Name the corpus with --corpus: there is {stored}.")
+    raise InputError(f"Name the corpus with --corpus: there is {some_of(names)}.")
 
 
 def list_corpora(connection: Connection) -> list[dict[str, Any]]:

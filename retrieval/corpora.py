@@ -26,7 +26,7 @@ from knowtrail.graph.models.embedders import (
 from knowtrail.graph.models.served import aserved_query, served_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.graph.telemetry import span
-from knowtrail.ingest.corpus import asked_corpora, refuse_bare, textless
+from knowtrail.ingest.corpus import asked_corpora, refuse_bare, some_of, textless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,7 +196,7 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
     shown = name[:80]
     near = difflib.get_close_matches(shown, names, n=1, cutoff=0.55)
     hint = f"did you mean {near[0]!r}? Stored" if near else "stored"
-    msg = f"No corpus {shown!r}: {hint} are {', '.join(names[:10])}."
+    msg = f"No corpus {shown!r}: {hint} are {some_of(names, 10)}."
     raise UnknownCorpusError(msg)
 
 

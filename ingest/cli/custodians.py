@@ -133,7 +133,7 @@ def _file(
     from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
 
     if (path is None) != example:
-        raise click.UsageError("Name a file, or give --example, not both.")
+        raise click.UsageError("Give either a file or --example: the one or the other.")
     return CustodianFile(path or bundled_custodians(), columns, limit=limit)
 
 

@@ -103,6 +103,8 @@ def ask(
         return
     options["filter"] = read_filter(filter_json)
     template = {name: options.pop(name) for name in ("strict", "understand")}
+    if route == "graph" and template["understand"] == "model":
+        raise click.UsageError("--understand model reads for templates: leave it out.")
     check_question(question, **options)
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}

@@ -111,12 +111,15 @@ def answered_by_template(
         return False
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 
+    reader = _understanding(understand, model, settings, seconds)
+    if reader is not None:  # numbers that a model words are nobody's
+        model = None
     pipeline = open_pipeline(
         connection,
         settings,
         corpus=corpus,
         model=model,
-        understanding=_understanding(understand, model, settings, seconds),
+        understanding=reader,
         record=record,
         chunks=model is not None or as_json,
     )
@@ -138,15 +141,13 @@ def _understanding(
     """Return what understands questions; None for rules."""
     if name == "rules":
         return None
-    from knowtrail.graph.models.language_models import model_at_hand
+    from knowtrail.graph.models.language_models import check_there, load_language_model
     from knowtrail.retrieval.specificity.understanding import ByModel
 
-    if (reader := model or model_at_hand(settings)) is None:
-        raise InputError(
-            "No language model is there to understand questions: start one with "
-            "`ollama serve`, or name one with --model."
-        )
-    return ByModel(reader, seconds=seconds)
+    if model is None:
+        check_there(settings.language_model, settings)
+        model = load_language_model(settings=settings)
+    return ByModel(model, seconds=seconds)
 
 
 def _has_institutions(

@@ -306,11 +306,13 @@ class Run:
             taken = replace(self.known["classification"], template_id=NONE)
             self.known |= {"classification": taken, "left_out": ()}
             template = self.pipeline.templates[NONE]
-        if template.id != NONE and missing:
-            return self._asking(template, missing)
-        left = "', '".join(self.known["left_out"] or self.unheeded)
+        alone = (d.text for d in self.known["slots"].doubts if d.kind == "only")
+        left = "', '".join(self.known["left_out"] or self.unheeded or alone)
         if left and strict:
             return self.end(NONE, fixed_text("strict", self.language, left))
+        if template.id != NONE and missing:
+            asking = self._asking(template, missing)
+            return replace(asking, answer=" ".join([*asking.told, asking.answer]))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:

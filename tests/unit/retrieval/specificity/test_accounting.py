@@ -51,6 +51,30 @@ def test_strict_refuses_instead(question: str, words: tuple[str, ...]) -> None:
     assert " ".join(words) in result.answer
 
 
+def test_what_is_left_out_is_told_where_it_asks_back() -> None:
+    """The condition is not lost with the answer to that; strictly it is refused."""
+    question = "Which museums have free entry?"
+    asking = PIPELINE.forward(question)
+    strict = PIPELINE.forward(question, strict=True)
+
+    assert asking.status == "missing"
+    assert asking.answer.startswith("I did not take 'free', 'entry' into account.")
+    assert "Please say which" in asking.answer
+    assert strict.status == "none"
+    assert "'free', 'entry'" in strict.answer
+
+
+def test_one_of_two_years_is_strictly_refused() -> None:
+    """A count for the first alone would be wrong, whatever a note says."""
+    question = "How many archives were founded in 1955 or 1956?"
+    first = PIPELINE.forward(question)
+    strict = PIPELINE.forward(question, strict=True)
+
+    assert "1956" in first.notes[0]
+    assert strict.status == "none"
+    assert "'1956'" in strict.answer
+
+
 def test_each_type_is_asked_for_in_its_own_place() -> None:
     """Two types with a place each are two queries, and no product."""
     result = PIPELINE.forward("Archives from Utrecht and museums from Amsterdam")
