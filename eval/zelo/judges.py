@@ -537,7 +537,7 @@ def read_judge_file(path: Path | None = None) -> JudgeFile:
     except OSError as error:
         msg = f"{where} cannot be read: {error.strerror or error}."
         raise SettingsError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{where} is not TOML: {error}.") from error
     except ValidationError as error:
         raise SettingsError(f"{where}: {_first_line(error)}") from error

@@ -463,7 +463,10 @@ def sql_value(value: Any) -> tuple[int, int | float | bytes]:
 
 def _mapped(path: Path) -> npt.NDArray[np.float32]:
     vectors: npt.NDArray[np.float32]
-    vectors = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    try:
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    except (OverflowError, SyntaxError) as error:  # of what the header says
+        raise ValueError(f"{path.name}: {error}") from error
     return vectors
 
 

@@ -45,6 +45,20 @@ FINDS = [
         b"chunk_scales.npy\n\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'shape': ("
         + b" " * 80,
     ),
+    *(
+        (
+            "snapshot",
+            b"chunk_vectors.npy\n\x93NUMPY\x01\x00v\x00"
+            + header.ljust(117).encode()
+            + b"\n" * 9,
+        )
+        for header in (
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (9" + "9" * 20 + ",)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-129, 12)}",
+            "{'descr': ',<f4', 'fortran_order': False, 'shape': (23, 12)}",
+        )
+    ),
+    ("judges", b"default = " + b"[" * 9_000),
 ]
 
 
