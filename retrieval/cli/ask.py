@@ -109,15 +109,10 @@ def ask(
     model = _model(model_name, settings)
     given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
     template |= {"model": model, "as_json": as_json, "seconds": seconds}
+    template |= {"route": route, "conversation": conversation}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
-            connection,
-            settings,
-            question,
-            route=route,
-            conversation=conversation,
-            **template,
-            **given,
+            connection, settings, question, **template, **given
         ):
             return
         pieces = ask_stream(

@@ -269,7 +269,7 @@ class Tools:
     ) -> Answer[Sentence]:
         """Read around a chunk, or a document from a place on, sentence by sentence."""
         if (chunk_id is None) == (document is None) or (sentence and chunk_id):
-            raise ToolError("Give either chunk_id, or document (with sentence).")
+            raise ToolError("Give either chunk_id or document (with sentence).")
         first = _place(cursor)
         if chunk_id is not None:
             rows = await self._connection.aread(
