@@ -543,6 +543,17 @@ def test_the_questions_of_an_evaluation_are_read_by_a_model(
     assert len(parrot.requests) == 3
 
 
+def test_a_model_reads_nothing_for_the_graph(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An option that would do nothing is refused."""
+    with pytest.raises(SystemExit) as ended:
+        main(["ask", "Why?", "--route=graph", "--understand=model"])
+
+    assert ended.value.code == 2
+    assert "leave it out" in capsys.readouterr().err
+
+
 @pytest.mark.thorough
 @pytest.mark.ollama
 @pytest.mark.timeout(300)
