@@ -51,13 +51,11 @@ def _columns(
 @click.option(
     "--guess/--no-guess",
     default=True,
-    show_default=True,
     help="Guess type, town and country from title and address, with a confidence.",
 )
 @click.option(
     "--documents/--no-documents",
     default=True,
-    show_default=True,
     help="Make a searchable document of each; the slow part.",
 )
 @input_options

@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     "--understand",
     type=click.Choice(["rules", "model"]),
     default="rules",
-    show_default=True,
     help="What reads a question for templates: rules, or the language model.",
 )
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")

@@ -344,12 +344,12 @@ class Run:
             told += [text for text in left if text not in heard]
         taken = slots.values, added, self.known["excluded"]
         otherwise = self._otherwise(_reading(template, question, mentions, *taken))
+        self.seen = replace(self.seen, notes=(*self.seen.notes, *otherwise))
         self.known |= {
             "counted": counts(question, mentions),
             "slots": slots,
             "notes": (
                 *self.seen.notes,
-                *otherwise,
                 *(doubt_text(d, self.language) for d in slots.doubts),
             ),
             "missing": missing,

@@ -293,13 +293,12 @@ class _Checked:
         resolution = self._resolution()
         text = resolution.question
         said = [i for i in reading.items if _place(i.words, text)]
-        out, doubts = self._taken(
-            [i for i in said if i.exclude], text, finder.find_all(text)
-        )
+        left = [i for i in said if i.exclude]
+        out = self._taken(left, text, finder.find_all(text))
         excluded = [m for m in out if m.kind in _EXCLUDABLE and m.value]
         asked = _without(text, excluded)
         own = finder.find(asked)
-        mentions, more = self._taken([i for i in said if not i.exclude], asked, own)
+        mentions = self._taken([i for i in said if not i.exclude], asked, own)
         ordered: dict[str, str] = {
             i.kind: i.value.casefold() for i in said if i.kind in _ORDERED
         }
@@ -323,7 +322,7 @@ class _Checked:
             relevance=relevance,
             classification=classification,
             ordered=ordered,
-            doubts=(*doubts, *more, *_otherwise_ordered(said, ordered, asked, own)),
+            doubts=tuple(_otherwise_ordered(said, ordered, asked, own)),
             left_out=tuple(_untaken(own, mentions, template)),
             notes=tuple(notes),
             by_rules=self.own,
@@ -357,9 +356,9 @@ class _Checked:
 
     def _taken(
         self, items: Sequence[Item], text: str, own: Sequence[Mention]
-    ) -> tuple[tuple[Mention, ...], list[Doubt]]:
-        """Return what is read in a text, and what the rules do not read in it so."""
-        taken, doubts = Taken(), list[Doubt]()
+    ) -> tuple[Mention, ...]:
+        """Return what is read in a text, as the rules have it where they agree."""
+        taken = Taken()
         for item in items:
             place = _place(item.words, text)
             if item.kind in _ORDERED or place is None:
@@ -372,12 +371,9 @@ class _Checked:
                 if not (whole or item.kind == "name"):
                     continue  # it would hide what the rules read there
                 same = self._read(item, text, place)
-                if same is not None and same.kind in {"date", "budget", "identifier"}:
-                    told = f"{same.relation} {same.value}".removeprefix("in ")
-                    doubts.append(Doubt("typo", item.kind, same.text, (told,)))
             if same is not None:
                 taken.add(same)
-        return taken.in_order(), doubts
+        return taken.in_order()
 
     def _agree(self, item: Item, mention: Mention) -> bool:
         """Return whether the rules read the same in the same words."""

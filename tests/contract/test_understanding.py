@@ -168,7 +168,9 @@ def test_what_both_read_is_answered_without_a_note(
         (
             "Which museums were founded before 1950?",
             said(BY_DATE, MUSEUMS, of_kind("date", "1950", "1950", "after")),
-            "I read '1950' as after 1950.",
+            f"The language model took this for {BY_DATE} (date 1950; date_relation "
+            f"after; institution_type M); the rules: {BY_DATE} (date 1950; "
+            "date_relation before; institution_type M).",
         ),
         (
             "What are the two most venerable museums in Amsterdam?",
@@ -471,12 +473,17 @@ def test_no_reading_changes_an_answer_in_silence(
             ),
             "the rules: none.",
         ),
+        (
+            "Which archives are in Amsterdam?",
+            said(IN_CITY, ARCHIVES),
+            "city Amsterdam",
+        ),
     ],
 )
 def test_both_readings_are_told(
     parrot: Parrot, question: str, reading: str, told: str
 ) -> None:
-    """What is left out is told by its value, and so is a question without a query."""
+    """What is left out is told by its value, a question without a query, a lost town."""
     assert told in " ".join(ask(parrot, question, reading).notes)
 
 
