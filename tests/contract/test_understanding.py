@@ -483,7 +483,7 @@ def test_no_reading_changes_an_answer_in_silence(
 def test_both_readings_are_told(
     parrot: Parrot, question: str, reading: str, told: str
 ) -> None:
-    """What is left out is told by its value, a question without a query, a lost town."""
+    """By value what is left out, a question without a query, a town that is lost."""
     assert told in " ".join(ask(parrot, question, reading).notes)
 
 
