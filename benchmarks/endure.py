@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import math
 import os
 import random
 import re
@@ -58,6 +59,8 @@ ATTEMPTS = 4
 """Times as many kills are tried as are wanted: some come too late."""
 QUIET = "MATCH (r:Research) SET r.updatedAt = r.updatedAt - duration('PT15M')"
 """Research whose process was killed is taken up after ten minutes: let them be over."""
+ASKED = 3.0
+"""Seconds that a server is asked after the one before it was killed."""
 CONNECTIONS = "CALL dbms.listConnections() YIELD connectionId RETURN count(*) AS n"
 
 
@@ -81,6 +84,8 @@ def run(given: argparse.Namespace) -> None:
     documents = given.documents or (30 if given.small else 120)
     with tempfile.TemporaryDirectory(prefix="knowtrail-endure-") as name, _model() as u:
         place = Place(Path(name), documents, u)
+        for number in (signal.SIGTERM, signal.SIGINT):  # in the background, too
+            signal.signal(number, signal.default_int_handler)
         try:
             if kills:
                 _kill(place, kills, random.Random(given.seed), given.only)
@@ -131,7 +136,7 @@ class Place:
             [*KNOWTRAIL, f"--home={home}", *words],
             env=self.environment,
             cwd=self.folder,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if "serve" in words else subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -143,6 +148,20 @@ class Place:
         _, err = process.communicate()
         if process.returncode:
             raise SystemExit(f"{' '.join(words)} exited {process.returncode}: {err}")
+        return time.monotonic() - begin
+
+    def done(self, work: Work) -> float:
+        """Run the command of a work to its end, or ask it; return its seconds."""
+        if not work.asked:
+            return self.whole(work.words, work.home)
+        begin = time.monotonic()
+        process = self.begin(work.words, work.home)
+        url = _address(process)
+        told = Told(time.monotonic() + ASKED)
+        _call(url, told, 0, 0)
+        process.terminate()
+        process.communicate()
+        assert set(told.statuses) == {"200"}, told.statuses
         return time.monotonic() - begin
 
     @contextmanager
@@ -163,6 +182,8 @@ class Work:
         state: What it has stored, without ids and times.
         home: Whose server it uses.
         server: Whether its server is killed in its place.
+        asked: Whether it is a server itself, which is asked until it is killed, and
+            afterwards once more.
     """
 
     words: list[str]
@@ -170,6 +191,7 @@ class Work:
     state: Callable[[Connection], Any]
     home: Path
     server: bool = False
+    asked: bool = False
     seconds: float = 0.0
     wanted: Any = None
     half: list[str] = field(default_factory=list)
@@ -206,6 +228,13 @@ def _works(place: Place) -> dict[str, Work]:
             state=_claims,
             home=place.home,
         ),
+        "serve, storing walks": Work(
+            words=["serve", "--port=0"],
+            clear=lambda _: None,
+            state=_digest,
+            home=place.home,
+            asked=True,
+        ),
         "ingest": Work(words=[*ingest, "--no-bulk"], home=place.home, **shared),
         "ingest --bulk": Work(
             words=[*ingest, "--bulk"], home=place.bulk_home, **shared
@@ -237,7 +266,7 @@ def _kill(
     for work in works.values():
         with place.connected(work.home) as connection:
             work.clear(connection)
-        work.seconds = place.whole(work.words, work.home)
+        work.seconds = place.done(work)
         with place.connected(work.home) as connection:
             work.wanted = work.state(connection)
             assert work.wanted
@@ -246,9 +275,9 @@ def _kill(
         while hits < kills and attempts < kills * ATTEMPTS:
             name = names[attempts % len(names)]
             attempts += 1
-            if "ingest" not in name:
-                place.whole(ingest, place.home)
             hits += _one_kill(place, works[name], chance)
+            told = {"killed": name, "kills": hits, **works[name].done}
+            print(json.dumps(told), file=sys.stderr, flush=True)
     table = Table(
         title=f"endure: {hits} kills in {(time.monotonic() - begin) / 60:.0f} minutes",
         columns=("killed", "kills", "too late", "half-written", "lost", "slowest end"),
@@ -271,6 +300,8 @@ def _one_kill(place: Place, work: Work, chance: random.Random) -> int:
     with place.connected(work.home) as connection:
         work.clear(connection)
     process = place.begin(work.words, work.home)
+    told = Told(math.inf)
+    threads = _callers(_address(process), told, 4) if work.asked else []
     with suppress(subprocess.TimeoutExpired):
         process.wait(chance.uniform(0.2, 1.0) * work.seconds)
     if process.poll() is not None:
@@ -292,6 +323,9 @@ def _one_kill(place: Place, work: Work, chance: random.Random) -> int:
         )
     else:
         process.kill()
+        told.end = 0
+        for thread in threads:
+            thread.join()
         process.communicate()
     work.done["kills"] += 1
     with place.connected(work.home) as connection:
@@ -302,7 +336,7 @@ def _one_kill(place: Place, work: Work, chance: random.Random) -> int:
         )
         work.half += [f.check for f in found if f.check != UNFINISHED]
         connection.run_schema(QUIET)
-    place.whole(work.words, work.home)
+    place.done(work)
     with place.connected(work.home) as connection:
         found = [f for f in verify_corpus(connection, CORPUS) if f.count]
         work.half += [f.check for f in found]
@@ -387,23 +421,11 @@ def _soak(place: Place, seconds: float, given: argparse.Namespace) -> None:
         )
         stack.callback(process.wait)
         stack.callback(process.terminate)
-        assert process.stdout is not None
-        found = re.search(r"http://[\w.:]+", process.stdout.readline())
-        assert found is not None
-        url = found[0]
-        while httpx.get(f"{url}/ready", timeout=10).status_code != 200:
-            time.sleep(0.2)
+        url = _address(process)
         begin = time.monotonic()
         told = Told(begin + seconds)
-        threads = [
-            threading.Thread(
-                target=_call, args=(url, told, given.seed + number, given.pause)
-            )
-            for number in range(given.callers)
-        ]
         watched = [psutil.Process(process.pid), psutil.Process(lease.info.pid)]
-        for thread in threads:
-            thread.start()
+        threads = _callers(url, told, given.callers, given.seed, given.pause)
         held = []
         with suppress(KeyboardInterrupt):
             while time.monotonic() < told.end:
@@ -423,6 +445,29 @@ class Told:
         self.end = end
         self.answers: list[tuple[float, float]] = []
         self.statuses: Counter[str] = Counter()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """Return where `serve` answers, once it is ready."""
+    assert process.stdout is not None
+    found = re.search(r"http://[\w.:]+", process.stdout.readline())
+    assert found is not None
+    while httpx.get(f"{found[0]}/ready", timeout=10).status_code != 200:
+        time.sleep(0.2)
+    return found[0]
+
+
+def _callers(
+    url: str, told: Told, count: int, seed: int = 0, pause: float = 0
+) -> list[threading.Thread]:
+    """Start callers, each with a seed of its own."""
+    threads = [
+        threading.Thread(target=_call, args=(url, told, seed + number, pause))
+        for number in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
 
 
 def _call(url: str, told: Told, seed: int, pause: float) -> None:

@@ -62,6 +62,19 @@ class _Server(MCPServer[Any]):
                 stored = await self._tools.has_institutions()
         return [t for t in offered if stored or t.name != "ask_templates"]
 
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Any = None
+    ) -> Any:
+        """Call a tool; arguments that it has not are refused, not passed over."""
+        for tool in await super().list_tools():
+            known = tool.input_schema.get("properties", {})
+            if tool.name == name and (wrong := sorted(arguments.keys() - known.keys())):
+                raise ToolError(
+                    f"{name} has no argument {wrong[0][:80]!r}: it takes "
+                    f"{', '.join(known) or 'none'}."
+                )
+        return await super().call_tool(name, arguments, context)
+
 
 def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
     """Return the server."""

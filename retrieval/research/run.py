@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
@@ -64,7 +66,8 @@ def research(
 
     All of it is stored as it is made. Where the same question to the same corpus was
     left before its end, the run goes on from there, as long as the corpus is the same;
-    one that another process wrote to in the last ten minutes is refused.
+    one that another process, if it still is, wrote to in the last ten minutes is
+    refused.
 
     Args:
         connection: The database; it is left open.
@@ -199,14 +202,15 @@ def _left(desk: Desk, *, fresh: bool) -> tuple[Desk, ResearchState, bool]:
     row = rows[0] if rows else {"questions": [], "findings": [], "claims": []}
     run = row.get("run", {})
     key = content_key("research", desk.corpus.name, desk.question, now.isoformat())
-    taking = {"status": "running", "owner": uuid4().hex, "updatedAt": now}
+    taking = {"status": "running", "owner": _owner(), "updatedAt": now}
     begun |= {
         "id": run.get("id", key),
         "createdAt": run.get("createdAt", now),
         "owner": taking["owner"],
     }
     desk = replace(desk, begun=begun)
-    if rows and (row["goesOn"] or not _take(desk, run["owner"], taking)):
+    goes_on = bool(rows) and row["goesOn"] and not _gone(run["owner"])
+    if goes_on or (rows and not _take(desk, run["owner"], taking)):
         since = f"{run['createdAt'].to_native():%Y-%m-%d %H:%M}"
         raise InputError(
             f"This question is being researched since {since} UTC: wait for its end "
@@ -225,6 +229,26 @@ def _left(desk: Desk, *, fresh: bool) -> tuple[Desk, ResearchState, bool]:
         "unread": run.get("unread", 0),
     }
     return desk, state, bool(rows)
+
+
+def _owner() -> str:
+    """Return a name of this run that tells its process, too."""
+    return f"{uuid4().hex} {os.getpid()} {gethostname()}"
+
+
+def _gone(owner: str) -> bool:
+    """Return whether a run is of a process of this machine that is no more."""
+    _, _, process = owner.partition(" ")
+    pid, _, host = process.partition(" ")
+    if host != gethostname() or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it is somebody else's
+        return False
+    return False
 
 
 def _take(desk: Desk, owner: str, changes: Mapping[str, object]) -> bool:

@@ -297,6 +297,7 @@ async def test_texts_are_marked_as_data(graph: Connection, server: Settings) -> 
         ("read_passage", {"chunk_id": "no"}, "from search"),
         ("neighbours", {"document": "Nobody"}, "search for it first"),
         ("explain_walk", {"walk_id": "no"}, "from traverse or compare"),
+        ("search", {"question": "Why?", "limit": 3}, "has no argument 'limit'"),
     ],
 )
 async def test_mistakes_are_told(

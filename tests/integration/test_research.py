@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -489,21 +491,31 @@ def test_a_run_belongs_to_one_process(isles: Connection) -> None:
         "MATCH (r:Research {id: $id}) RETURN r.walks AS walks", {"id": found.id}
     ) == [{"walks": found.cost["walks"]}]
 
-    taken: list[ResearchReport] = []
 
-    def quiet(*_: object) -> None:
+QUIET = "SET r.updatedAt = r.updatedAt - duration({minutes: 11})"
+KILLED = "SET r.owner = replace(r.owner, $here, $gone)"
+
+
+@pytest.mark.parametrize("change", [QUIET, KILLED], ids=["quiet", "killed"])
+def test_a_run_that_was_left_is_taken_once(isles: Connection, change: str) -> None:
+    """A process that is quiet for long, or is no more, has its run taken."""
+    taken: list[ResearchReport] = []
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+
+    def left(*_: object) -> None:
         if not taken:
-            isles.run_schema(
-                "MATCH (r:Research {status: 'running'}) "
-                "SET r.updatedAt = r.updatedAt - duration({minutes: 11})"
+            isles.driver.execute_query(
+                f"MATCH (r:Research {{status: 'running'}}) {change}",
+                {"here": f" {os.getpid()} ", "gone": f" {ended.pid} "},
             )
             taken.append(ask(isles, budget=2))
 
     with pytest.raises(InputError, match="Another process goes on"):
-        ask(isles, budget=2, progress=quiet)
+        ask(isles, budget=2, progress=left)
     assert taken[0].notes[-1].startswith("This run was left")
     runs = isles.read("inspect/research_runs", corpus="isles", limit=None)
-    assert [run["status"] for run in runs] == ["complete"] * 3
+    assert [run["status"] for run in runs] == ["complete"]
 
 
 def test_what_is_left_of_a_plan_is_approved(isles: Connection) -> None:
