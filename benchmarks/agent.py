@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcp.client.client import Client
 from measure import Table
@@ -57,8 +57,9 @@ async def _passages(
     """Return ids and texts of the best passages by a call of a side's tool."""
     if side == "cypher":
         words = " ".join(word.casefold() for word in words_of(question))
-        given = {"words": words, "corpus": corpus, "k": PASSAGES}
-        tool, asked = "read_cypher", {"statement": _FULL_TEXT, "parameters": given}
+        given: Any = {"words": words, "corpus": corpus, "k": PASSAGES}
+        asked: dict[str, Any] = {"statement": _FULL_TEXT, "parameters": given}
+        tool = "read_cypher"
     else:
         tool = "search"
         asked = {"question": question, "corpus": corpus, "k": PASSAGES}

@@ -15,7 +15,8 @@ import numpy as np
 from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, batches, embedded
 
-from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.ingest.corpus import open_corpus
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.pipeline import TEXTS
 from knowtrail.ingest.store import write_documents
@@ -64,11 +65,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def store(server: Server, documents: Sequence[EmbeddedDocument]) -> None:
     """Store documents with all their edges, as an ingest does."""
     connection = server.connection
-    apply_schema(connection, dimensions=DIMENSIONS)
-    connection.write(
-        "ingest/corpus_create",
-        name=CORPUS,
-        properties={"version": 0, "status": "complete", "dimensions": DIMENSIONS},
+    open_corpus(
+        connection,
+        CORPUS,
+        embedder=HashEmbedder(DIMENSIONS),
+        options=OPTIONS,
+        language_model="none",
     )
     for batch in batches(documents, TEXTS):
         write_documents(connection, batch, corpus=CORPUS, version=1, options=OPTIONS)
@@ -77,9 +79,10 @@ def store(server: Server, documents: Sequence[EmbeddedDocument]) -> None:
         corpus=CORPUS,
         version=1,
         options=OPTIONS,
-        folder=server.settings.home / "work",
+        work=server.settings.home / "work",
         progress=lambda *_: None,
     )
+    connection.write("ingest/corpus_complete", name=CORPUS)
     server.quiet()
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from measure import Server
 
     from knowtrail.graph.models.embedders import Embedder
-    from knowtrail.retrieval.protocols import Algorithm
     from knowtrail.retrieval.walk import Trail, Walk
 
     Read = tuple[list[tuple[str, str]], float]
@@ -115,7 +114,7 @@ def _answers(
     """Return what each system's answer has, by system and id of the question."""
     reader = CypherReader(server.connection, corpus=corpus)
 
-    def walked(system: Algorithm, asked: str, most: int) -> Read:
+    def walked(system: Any, asked: str, most: int) -> Read:
         options = WalkOptions(question=asked, max_sentences=most)
         query = np.array(embedder.embed_query(asked))
         trail = drive(reader, system.walk(query, options))

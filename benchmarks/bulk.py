@@ -13,7 +13,7 @@ import time
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -91,7 +91,7 @@ class Ready:
         keys = np.array([zlib.crc32(text.encode()) for text in texts])
         vectors = self._subjects[keys % (1 << 14)] + 0.8 * self._moves[keys >> 18]
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors.astype(np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return vectors as lists."""
@@ -184,7 +184,11 @@ def _ingest(
 ) -> IngestReport:
     """Ingest by a door, until the indexes are made."""
     sources = [Generated(size // SENTENCES)]
-    common = {"corpus": CORPUS, "embedder": Ready(), "settings": settings}
+    common: dict[str, Any] = {
+        "corpus": CORPUS,
+        "embedder": Ready(),
+        "settings": settings,
+    }
     if door == "bulk":
         return load_corpus(
             connection, sources, leave=stack.close, options=OPTIONS, **common

@@ -67,9 +67,10 @@ def intra_parts(documents: Sequence[EmbeddedDocument]) -> list[Part]:
         for one in batch:
             base = len(nodes)
             nodes += [row["id"] for row in one.document.chunks]
+            ids = nodes[base:]
             rows += [
                 {"source": base + s, "targets": [base + t for t in ts], "scores": x}
-                for s, ts, x in intra_edges(one, OPTIONS)
+                for s, ts, x in intra_edges(one.chunk_vectors, ids, OPTIONS)
             ]
         parts.append(Part(scope="intra", sources=nodes, nodes=nodes, rows=rows))
     return parts

@@ -202,7 +202,7 @@ def _works(place: Place) -> dict[str, Work]:
     ingest = ["ingest", "jsonl", str(place.texts), f"--corpus={CORPUS}"]
     data = f"jsonl:{place.folder / 'questions.jsonl'},{place.folder / 'passages.jsonl'}"
     candidates, judged = str(place.folder / "pairs.jsonl"), str(place.judged)
-    shared = {"clear": _delete, "state": _digest}
+    shared: dict[str, Any] = {"clear": _delete, "state": _digest}
     evaluated: dict[str, Any] = {"clear": _forget_runs, "state": _metrics}
     return {
         "extract": Work(

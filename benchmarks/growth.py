@@ -140,14 +140,19 @@ def _costs(
     yield "linking", stages, [edges, recall]
     for number in range(changes):
         yield f"change {number + 1}", _changed(server, embedder, count, number), []
-    for what, work in (
+    asked: tuple[tuple[str, Callable[[Server], Sequence[Any]]], ...] = (
         ("doctor", _recalls),
         ("show", lambda server: server.connection.read("corpus/show", name=CORPUS)),
         ("verify", _wrong),
         ("delete", lambda server: [delete_corpus(server.connection, CORPUS)]),
-    ):
+    )
+    for what, work in asked:
         took: list[Any] = []
-        stages = _timed(server, lambda _, w=work, t=took: t.extend(w(server)))
+
+        def answered(_: object, work: Any = work, took: list[Any] = took) -> None:
+            took.extend(work(server))
+
+        stages = _timed(server, answered)
         yield what, stages, [one for one in took if isinstance(one, str)]
 
 
@@ -190,7 +195,7 @@ def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _S
         again.update(found)
         return Counters()
 
-    pipeline.link_corpus = linked
+    pipeline.link_corpus = linked  # type: ignore[attr-defined]
     pipeline.ingest_corpus(
         connection,
         [_Pages(pages)],
@@ -198,7 +203,7 @@ def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _S
         embedder=embedder,
         settings=server.settings,
     )
-    pipeline.link_corpus = link_corpus
+    pipeline.link_corpus = link_corpus  # type: ignore[attr-defined]
     return again
 
 

@@ -163,7 +163,7 @@ def run(given: argparse.Namespace) -> None:
         title=f"haystack: R@5 in per cent, {given.embedder}",
         columns=("set", "others", *(f"{name}, less" for name in SYSTEMS)),
     )
-    likeness = []
+    likeness: list[str] = []
     for name in chosen:
         others = real
         for other, texts in sets.items():
@@ -236,7 +236,7 @@ def _vectors(texts: Sequence[str], embedder: Embedder, given: object) -> Vector:
     name = f"{getattr(given, 'embedder', '')}\n" + "\n".join(texts)
     key = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).hexdigest()
     if folder is not None and (folder / f"{key}.npy").exists():
-        return np.load(folder / f"{key}.npy").astype(np.float64)
+        return np.asarray(np.load(folder / f"{key}.npy"), dtype=np.float64)
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     parts = [
         embed_texts(embedder, [texts[i] for i in order[at : at + 64]])

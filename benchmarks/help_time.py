@@ -23,7 +23,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Start both in turn and print the table."""
     repeats = given.repeats or (3 if given.small else 15)
-    command = Path(sys.executable).with_name("knowtrail")
     commands = {
         "python -c pass": [sys.executable, "-c", "pass"],
         "knowtrail --help": [

@@ -221,7 +221,9 @@ def _filled(
     other = rng.choice([c for c in same if c.city != one.city])
     rival = rng.choice([c for c in known if c.name != one.name and c.budget])
     span = rng.choice(list(CENTURIES))
-    word = rng.choice(sorted({c.city for c in known[-len(towns()) :]} - SHARED))
+    word = rng.choice(
+        sorted({c.city for c in known[-len(towns()) :] if c.city} - SHARED)
+    )
     town = rng.choice(sorted(SHARED))
     values = {
         "one": WORDS[language][one.type][0],

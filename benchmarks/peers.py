@@ -281,7 +281,7 @@ class GraphragHybrid(Peer):
             connection.driver,
             "chunk_embedding",
             WORDS,
-            embedder=self._given,  # type: ignore[arg-type]
+            embedder=self._given,
             return_properties=["id"],
             result_formatter=item,
             neo4j_database=connection.database,

@@ -4,6 +4,7 @@ The corpus is generated, with edges as an ingest makes them. Each chunk has a nu
 `share` that is spread evenly, so that a filter lets 10, 1 or 0.01 % of the chunks
 through; nobody indexes it. Every side is given the question's vector and answers with
 ten chunks and their texts. Round trips are counted at the driver, for all sides alike.
+At the end callers ask at once, each all questions.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import logging
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     Side = Callable[[Vector, int | None], int]
 
 K = 10
+CALLERS = 20
 PARTS = 10_000
 FILTERS: dict[str, int | None] = {"none": None, "10 %": 1_000, "1 %": 100, "0.01 %": 1}
 """What is let through -> the first number that is not."""
@@ -101,7 +104,7 @@ def _counted() -> Iterator[list[int]]:
             trips[0] += 1
             return _run(self, *args, **more)
 
-        owner.run = counting  # type: ignore[method-assign,assignment]
+        owner.run = counting  # type: ignore[method-assign]
     try:
         yield trips
     finally:
@@ -153,7 +156,7 @@ def _langchain(server: Server) -> Side:
     )
 
     def answer(vector: Vector, below: int | None) -> int:
-        more = {} if below is None else {"filter": {"share": {"$lt": below}}}
+        more: Any = {} if below is None else {"filter": {"share": {"$lt": below}}}
         return len(opened.similarity_search_by_vector(vector.tolist(), k=K, **more))
 
     return answer
@@ -201,12 +204,32 @@ def _measure(server: Server, vectors: list[Vector]) -> None:
                     seconds[name].append(time.perf_counter() - begin)
                 trips[name].append(ran[0])
         for name in sides:
-            table.add(
-                name,
-                called,
-                f"{1000 * statistics.median(seconds[name]):.1f}",
-                f"{1000 * float(np.percentile(seconds[name], 95)):.1f}",
-                f"{statistics.mean(trips[name]):.1f}",
-                f"{statistics.mean(hits[name]):.1f}",
-            )
+            means = (f"{statistics.mean(one[name]):.1f}" for one in (trips, hits))
+            table.add(name, called, *_told(seconds[name]), *means)
+            print(*table.rows[-1], flush=True)
+    for name, side in sides.items():
+        both = _told(_at_once(side, vectors))
+        table.add(name, f"none, {CALLERS} callers", *both, "", "")
+        print(*table.rows[-1], flush=True)
     table.print(server)
+
+
+def _told(seconds: list[float]) -> tuple[str, str]:
+    """Return the median and the 95th percentile in milliseconds."""
+    p95 = float(np.percentile(seconds, 95))
+    return f"{1000 * statistics.median(seconds):.1f}", f"{1000 * p95:.1f}"
+
+
+def _at_once(side: Side, vectors: list[Vector]) -> list[float]:
+    """Return the seconds of each answer to callers at once, in orders of their own."""
+
+    def called(number: int) -> list[float]:
+        seconds = []
+        for at in range(len(vectors)):
+            begin = time.perf_counter()
+            side(vectors[(at + number) % len(vectors)], None)
+            seconds.append(time.perf_counter() - begin)
+        return seconds
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        return [one for part in pool.map(called, range(CALLERS)) for one in part]

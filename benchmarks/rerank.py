@@ -275,7 +275,7 @@ def compared(
     ]
     if dense is scores:
         return f"{np.mean(values[1]):.3f}", ""
-    found = compare_paired(*values)
+    found = compare_paired(values[0], values[1])
     apart = found.difference
     return (
         f"{found.second:.3f}",
@@ -331,8 +331,8 @@ def random_cross_encoder(folder: Path) -> Path:
     place = local_model(DEFAULT_EMBEDDER)
     tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=True)
     tokenizer.save_pretrained(folder)
-    BertForSequenceClassification(
-        BertConfig(
+    BertForSequenceClassification(  # type: ignore[no-untyped-call]
+        BertConfig(  # type: ignore[call-arg]
             vocab_size=len(tokenizer),
             hidden_size=384,
             num_hidden_layers=6,

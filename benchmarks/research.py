@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from measure import Table, served, warmed
 
 from knowtrail.eval.datasets import load_dataset
@@ -138,7 +139,7 @@ def supported(embedder: Embedder, claim: str, sentences: Sequence[str]) -> bool:
     """Return whether a sentence is near enough to a claim to support it."""
     if not sentences or claim in sentences:
         return bool(sentences)
-    vectors = embed_texts(embedder, [claim, *sentences])
+    vectors = embed_texts(embedder, [claim, *sentences]).astype(np.float64)
     return float(cosines(vectors[0], vectors[1:]).max()) >= SUPPORT
 
 

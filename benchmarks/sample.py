@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.models.embedders import load_embedder
+from knowtrail.graph.models.embedders import embed_texts, load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.prepare import prepare
@@ -113,7 +113,7 @@ def _copies(
         noise = generator.standard_normal(vectors.shape) * 0.6
         moved = vectors + noise / np.sqrt(vectors.shape[1])
         moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-        return moved.astype(np.float32)
+        return np.asarray(moved, dtype=np.float32)
 
     def renamed(row: dict[str, Any]) -> dict[str, Any]:
         return row | {"id": f"{row['id']}-{number}"}
@@ -164,7 +164,8 @@ def vectors_of(texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], str]:
     path = Path(tempfile.gettempdir()) / f"knowtrail-vectors-{key}.npy"
     if not path.is_file():
         print(f"Embedding {len(texts):,} texts, once", flush=True)
-        vectors = load_embedder(DEFAULT_EMBEDDER).embed_array(list(texts))
+        found = embed_texts(load_embedder(DEFAULT_EMBEDDER), list(texts))
+        vectors = np.asarray(found, dtype=np.float32)
         draft = path.with_suffix(f".{os.getpid()}.npy")
         np.save(draft, vectors)
         draft.replace(path)

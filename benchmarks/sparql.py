@@ -236,7 +236,7 @@ def _ask(
                 milliseconds = 1000 * (time.perf_counter() - begin)
                 if number:
                     held = took.setdefault(name, (answers[0].total(), [], []))
-                    held[1 + side].append(milliseconds)
+                    (held[2] if side else held[1]).append(milliseconds)
             assert answers[0] == answers[1], name
     return took
 

@@ -140,7 +140,7 @@ def made(count: int) -> list[EmbeddedDocument]:
 def _unit(vectors: npt.NDArray[np.floating]) -> npt.NDArray[np.float32]:
     """Return vectors of length 1 in float32."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / lengths).astype(np.float32)
+    return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 def _questions(documents: Sequence[EmbeddedDocument], count: int) -> list[Vector]:

@@ -23,7 +23,6 @@ from measure import Server, Table, Took, cpu, median, served, server_cpu, spread
 from sample import CORPUS, DIMENSIONS, batches, embedded, rows_of
 
 from knowtrail.graph.batches import batched
-from knowtrail.graph.db import schema
 from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.options import IngestOptions
@@ -114,7 +113,7 @@ def rebuild(server: Server, indexes: Sequence[str]) -> Callable[[], None]:
         connection.run_schema(f"DROP INDEX {name} IF EXISTS")
 
     def build() -> None:
-        schema._apply_vector_indexes(connection, DIMENSIONS)
+        apply_schema(connection, dimensions=DIMENSIONS)
         while True:
             states = {
                 row["name"]: row["state"] for row in connection.read("schema/indexes")
