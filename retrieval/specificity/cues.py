@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.institutions import pairs_of
 from knowtrail.retrieval.specificity.quantities import (
+    CALENDAR,
     asked_aggregate,
     is_number,
     order_spans,
@@ -102,39 +103,56 @@ def left_out(
     slots: Slots,
     gazetteer: Gazetteer,
     added: Sequence[Mention] = (),
+    lost: Sequence[Mention] = (),
 ) -> tuple[str, ...]:
     """Return the words that a query does not heed, in the order of the question.
 
     A word is heeded that is named in a slot or told as doubtful, that says how a date,
     a budget or an order that is taken is meant, that the examples of templates are made
-    of, or that carries nothing.
+    of, or that carries nothing. `lost` are mentions that the query knows nothing of.
     """
     aims = _aims(template, slots) | {m.kind for m in added}
     said = set(_said(slots))
     spans = list(_spans(question, mentions, template, slots, added))
+    free = list(_ordering(question, mentions, template, slots))
     found = [
         (m.start, m.text)
         for m in mentions
-        if not (m in added or _fits(m, template)) or _beside(m, slots, said)
+        if m in lost
+        or not (m in added or _fits(m, template))
+        or _beside(m, slots, said)
     ]
+    phrases = list(_phrases(question, mentions, aims))
+    found += [(n, text) for n, text in phrases if not any(a <= n < b for a, b in free)]
+    spans += [(n, n + len(text)) for n, text in phrases]
     for token in tokens_of(question):
         known = token.form in said or _container(token, mentions, gazetteer)
         covered = any(a < token.end and token.start < b for a, b in spans)
-        if not (known or covered or _heeded(token.form, aims)):
+        if not (known or covered or _heeded(token, aims, question)):
             found.append((token.start, token.text))
     return tuple(dict.fromkeys(text for _, text in sorted(found)))
 
 
-def loose_words(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """Return words of a follow-up that change what is asked, and name nothing."""
-    spans = [(m.start, m.end) for m in mentions] + [m.around for m in mentions]
-    spans += order_spans(question, compared=True)
-    return tuple(
-        token.text
-        for token in tokens_of(question)
-        if not any(a < token.end and token.start < b for a, b in spans)
-        and not _heeded(token.form, {"count", "compare", "name", "budget"})
-    )
+def content(text: str) -> tuple[str, ...]:
+    """Return the words of a text that say something, or change what is said."""
+    return tuple(t.form for t in tokens_of(text) if not _heeded(t, set(), text))
+
+
+def _phrases(
+    question: str, mentions: Sequence[Mention], aims: set[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield what changes a question as a whole, or beside a date or an amount."""
+    names = ["sorted"] if "budget" in aims else ["sorted", "each"]
+    for name in names:
+        yield from ((found.start(), found[0]) for found in _P[name].finditer(question))
+    for m in mentions:
+        if m.kind in {"date", "budget"} and (
+            vague := _P["vague"].search(question[: m.start])
+        ):
+            yield vague.start(), vague["word"]
+        for part in tokens_of(m.text) if m.kind == "date" else ():
+            if part.form in CALENDAR or (part.form.isdigit() and len(part.form) < 3):
+                yield m.start + part.start, part.text  # the month, the day
 
 
 def _spans(
@@ -148,9 +166,17 @@ def _spans(
         yield mention.start, mention.end
         if mention in added or mention.kind in slots.values:
             yield mention.around
+    yield from _ordering(question, mentions, template, slots)
+
+
+def _ordering(
+    question: str, mentions: Sequence[Mention], template: Template, slots: Slots
+) -> Iterator[tuple[int, int]]:
+    """Yield where words stand for an order, a number or a sum that is taken."""
     ordered = _ORDERED & slots.values.keys()
     if ordered and not (pairs_of(mentions) and "order" in ordered):
-        yield from order_spans(question, compared="name" in template.each)
+        taken = {*ordered, *slots.first().values()}
+        yield from order_spans(question, taken, compared="name" in template.each)
 
 
 def _aims(template: Template, slots: Slots) -> set[str]:
@@ -193,12 +219,15 @@ def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) 
     return any(e.value in around for e in gazetteer.entries.get(token.form, ()))
 
 
-def _heeded(form: str, aims: set[str]) -> bool:
+def _heeded(token: Token, aims: set[str], question: str) -> bool:
+    form, named = token.form, token.text[0].isupper() and token.start
     if form in _USED_BY:
         return bool(_USED_BY[form] & aims)
-    if form in _BEYOND or form.isdigit():
+    if form in _BEYOND or form.isdigit() or (form in CALENDAR and named):
         return False
-    return len(form) == 1 or spelling_of(form) is not None
+    if is_asking(form) or (len(form) > 1 and form not in CALENDAR):
+        return spelling_of(form) is not None
+    return question[max(0, token.start - 1)] in "'\u2019`"  # of `'t` and `don't`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
+    CALENDAR,
     amounts,
     identifiers,
     ranged,
@@ -415,6 +416,14 @@ class MentionFinder:
             found.replace(whole)
         return found.in_order()
 
+    def unnamed(self, question: str) -> str:
+        """Return a question with blanks for the names in it, and for what is quoted."""
+        spans = [m.span() for m in _P["quoted"].finditer(question)]
+        spans += [(m.start, m.end) for m in self.find(question) if m.kind == "name"]
+        for start, end in spans:
+            question = f"{question[:start]}{' ' * (end - start)}{question[end:]}"
+        return question
+
     def _whole_name(self, question: str, taken: Taken) -> Mention | None:
         """Return the name that a question, but for its first words, nearly is."""
         kinds = {m.kind for m in taken.in_order()}
@@ -502,6 +511,7 @@ class MentionFinder:
             placed = before in _PLACE_BEFORE or before in CUE_OF
             placed = placed or (before in _COMPARED_WITH and capital and compared)
             common = is_asking(token.form) and not (placed and capital)
+            common = common or token.form in CALENDAR
             if common or taken.covers(token.start, token.end):
                 continue
             if len(token.form) >= 5 and not placed and (not capital or at == 0):

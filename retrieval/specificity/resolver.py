@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.cues import loose_words, residue
+from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
@@ -139,7 +139,8 @@ def _frame_of(
 
 
 def _measured(mention: Mention, *, plain: str) -> tuple[str, str]:
-    if "/" in mention.value and mention.relation in {plain, "between", ""}:
+    whole = mention.score == 100 or mention.relation == "between"
+    if whole and "/" in mention.value and mention.relation in {plain, "between", ""}:
         return "between", mention.value
     return mention.relation, mention.text
 
@@ -213,8 +214,8 @@ class Resolution:
 
     The antecedent is the question that it builds on. Candidates are institutions that
     it may mean, where it is not clear which; strange words say what it is about, and
-    mean nothing here; left out are words of a follow-up that the whole question does
-    not say.
+    mean nothing here. `said` is what the whole question says in its own way, with
+    what that names, and what it leaves out.
     """
 
     question: str
@@ -222,7 +223,9 @@ class Resolution:
     antecedent: str | None = None
     candidates: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    said: str = ""
+    mentions: tuple[Mention, ...] = ()
+    excluded: tuple[Mention, ...] = ()
 
     @property
     def lost(self) -> bool:
@@ -250,7 +253,10 @@ class ConversationContextResolver:
             question = in_euro(question)
         mentions = self._finder.find(question)
         if (moved := _without_lead(question, mentions)) != question:
-            question, mentions = moved, self._finder.find(moved)
+            whole = self.resolve(moved, conversation, language=language)
+            rest, out = without_excluded(question, self._finder.find_all(question))
+            kept = self._finder.find(rest)
+            return replace(whole, said=rest, mentions=kept, excluded=out)
         if (one := _of_one(question, mentions, last, language)) is not None:
             return one
         if not _builds_on_another(question, mentions, alone=last is None):
@@ -289,12 +295,15 @@ class ConversationContextResolver:
         made = sentence(_merged(before, now, several=several), language)
         if made is None:
             return Resolution(question=question, follow_up=True)
-        near = asked_distance(rest, kept)
-        plain = near[0] if near else rest
-        found = self._finder.find(plain) if near else kept
-        left = () if now.places and not kept else loose_words(plain, found)
+        opening = _P["opening"].match(rest)
+        begin = opening.end() if opening else 0
         return Resolution(
-            question=made, follow_up=True, antecedent=last.resolved, left_out=left
+            question=made,
+            follow_up=True,
+            antecedent=last.resolved,
+            said=" " * begin + rest[begin:],
+            mentions=kept,
+            excluded=out,
         )
 
 

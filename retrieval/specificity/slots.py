@@ -87,6 +87,11 @@ class SlotExtractor:
         ordered = {
             n: (places | values)[n] for n in template.slots if n in places | values
         }
+        new += [
+            _typo(m, m.kind, m.value.replace("/", "-"))
+            for m in mentions
+            if m.kind == "date" and m.score < 100
+        ]
         return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
 
     def _value(

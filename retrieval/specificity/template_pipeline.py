@@ -78,7 +78,7 @@ from knowtrail.retrieval.specificity.understanding import (
     Understood,
     as_read,
 )
-from knowtrail.retrieval.specificity.vocabulary import language_of
+from knowtrail.retrieval.specificity.vocabulary import language_of, normal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -252,23 +252,45 @@ _MEASURES = frozenset({
 """Slots that say of what time or budget an institution must be."""
 
 
-def _reading(
-    template: Template,
-    question: str,
-    mentions: Sequence[Mention],
-    values: SlotValues,
-    added: Sequence[Mention],
-    excluded: Sequence[Mention],
-) -> str:
-    """Return all that an answer hangs on, in words."""
-    parts = [
-        f"{name} {value if isinstance(value, str) else ', '.join(value)}"
-        for name, value in values.items()
-    ]
-    parts += [m.value or m.text for m in added]
-    parts += sorted(f"not {m.value or m.text}" for m in excluded)
-    parts += ["counted"] if counts(question, mentions) else []
-    return f"{template.id} ({'; '.join(parts)})" if parts else template.id
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A question as it is read for a template: its slots, and what they do not heed."""
+
+    template: Template
+    seen: Understood
+    slots: Slots
+    added: tuple[Mention, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Return whether a number of institutions is asked for."""
+        return counts(self.seen.asked, self.seen.mentions)
+
+    def __str__(self) -> str:
+        """Return all that an answer hangs on, in words."""
+        parts = [
+            f"{name} {value if isinstance(value, str) else ', '.join(value)}"
+            for name, value in self.slots.values.items()
+        ]
+        parts += [m.value or m.text for m in self.added]
+        parts += sorted(f"not {m.value or m.text}" for m in self.seen.excluded)
+        parts += ["counted"] if self.counted else []
+        return f"{self.template.id} ({'; '.join(parts)})" if parts else self.template.id
+
+    def words_left(self, gazetteer: Gazetteer) -> Iterator[str]:
+        """Yield the words that are not heeded, of the question and as it was said."""
+        seen, last = self.seen, self.seen.resolution
+        use = self.template, self.slots, gazetteer
+        yield from left_out(seen.asked, seen.mentions, *use, self.added)
+        kinds = {(m.kind, m.value) for m in seen.mentions}
+        out = {(m.kind, m.value) for m in seen.excluded}
+        kept = [m for m in last.mentions if (m.kind, m.value) in kinds]
+        lost = [m for m in last.mentions if m not in kept and m.kind != "generic"]
+        forms = set(normal(last.question).split())
+        said = left_out(last.said, last.mentions, *use, kept, lost)
+        away = [m.text for m in last.excluded if (m.kind, m.value) not in out]
+        yield from (t for t in (*away, *said) if not set(normal(t).split()) <= forms)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -324,58 +346,47 @@ class Run:
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
-        question, mentions = self.known["asked"], self.known["mentions"]
         with self._timed("slots"):
-            slots = self.pipeline.extractor.extract(question, template, mentions)
-            if self.seen.ordered is not None:
-                slots = as_read(slots, template, self.seen)
-            if self.vicinity is not None:
-                km = self.vicinity.km
-                distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
-                slots = replace(slots, values={**slots.values, **distance})
-            missing = missing_slots(template, slots.values)
-        gazetteer = self.pipeline.finder.gazetteer
-        added = _added(template, mentions)
-        told: list[str] = []
-        if template.id != NONE:
-            told = [*self.known["resolution"].left_out, *self.seen.left_out]
-            heard = " ".join(self.seen.left_out).split()
-            left = left_out(question, mentions, template, slots, gazetteer, added)
-            told += [text for text in left if text not in heard]
-        taken = slots.values, added, self.known["excluded"]
-        otherwise = self._otherwise(_reading(template, question, mentions, *taken))
-        self.seen = replace(self.seen, notes=(*self.seen.notes, *otherwise))
+            read = self._accounted(self.seen, template)
+        notes = self.seen.notes
+        if self.seen.by_rules is not None:
+            rules = self._accounted(self.seen.by_rules)
+            self.unheeded = rules.left_out
+            if str(rules) != str(read):
+                notes += (fixed_text("by_both", self.language, read, rules),)
+        self.seen = replace(self.seen, notes=notes)
+        doubts = (doubt_text(d, self.language) for d in read.slots.doubts)
+        missing = missing_slots(template, read.slots.values)
         self.known |= {
-            "counted": counts(question, mentions),
-            "slots": slots,
-            "notes": (
-                *self.seen.notes,
-                *(doubt_text(d, self.language) for d in slots.doubts),
-            ),
+            "counted": read.counted,
+            "slots": read.slots,
+            "notes": (*notes, *doubts),
             "missing": missing,
-            "added": added,
-            "left_out": tuple(dict.fromkeys(told)),
+            "added": read.added,
+            "left_out": read.left_out,
         }
         return missing
 
-    def _otherwise(self, read: str) -> tuple[str, ...]:
-        """Return what is to be said where the rules read something else."""
-        own, pipeline = self.seen.by_rules, self.pipeline
-        if own is None:
-            return ()
-        taken, asked, mentions = own.classification, own.asked, own.mentions
-        template = pipeline.templates[taken.template_id if taken else NONE]
-        slots = pipeline.extractor.extract(asked, template, mentions)
-        added = _added(template, mentions)
-        if template.id != NONE:
-            names = pipeline.finder.gazetteer
-            self.unheeded = left_out(asked, mentions, template, slots, names, added)
-        by_rules = _reading(
-            template, asked, mentions, slots.values, added, own.excluded
-        )
-        if by_rules == read:
-            return ()
-        return (fixed_text("by_both", self.language, read, by_rules),)
+    def _accounted(self, seen: Understood, template: Template | None = None) -> Account:
+        """Return a reading with its slots and the words that it leaves out."""
+        pipeline, taken = self.pipeline, seen.classification
+        if template is None:
+            template = pipeline.templates[taken.template_id if taken else NONE]
+        slots = pipeline.extractor.extract(seen.asked, template, seen.mentions)
+        if seen.ordered is not None:
+            slots = as_read(slots, template, seen)
+        if self.vicinity is not None:
+            km = self.vicinity.km
+            distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
+            slots = replace(slots, values={**slots.values, **distance})
+        added = _added(template, seen.mentions)
+        read = Account(template=template, seen=seen, slots=slots, added=added)
+        if template.id == NONE:
+            return read
+        heard = " ".join(seen.left_out).split()
+        left = read.words_left(pipeline.finder.gazetteer)
+        told = dict.fromkeys((*seen.left_out, *(t for t in left if t not in heard)))
+        return replace(read, left_out=tuple(told))
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""
@@ -405,24 +416,24 @@ class Run:
 
         Otherwise the question stays as it is, and the words for `near` are told.
         """
-        nearby, before = self.pipeline.nearby, dict(self.known)
-        asked = asked_distance(before["asked"], before["mentions"])
-        if nearby is None or asked is None or before["excluded"]:
+        nearby, seen = self.pipeline.nearby, self.seen
+        asked = asked_distance(seen.asked, seen.mentions)
+        if nearby is None or asked is None or seen.excluded:
             return None
         mentions = self.pipeline.finder.find(asked[0])
         towns = [m for m in mentions if m.kind == "city" and m.value]
         others = {m.kind for m in mentions} - {"city", "institution_type", "generic"}
         if len(towns) != 1 or others or asked_order(asked[0]):
             return None
-        self.known |= {"asked": asked[0], "mentions": mentions}
         classify = self.pipeline.rules.classifier.classify
         taken = classify(asked[0], mentions, language=self.language)
         intent = self.pipeline.templates[taken.template_id].intent
         if intent in {"list", "count"}:
             self.vicinity = nearby.of_town(towns[0], asked[1])
         if self.vicinity is None:
-            self.known = before
             return None
+        self.seen = replace(seen, asked=asked[0], mentions=mentions)
+        self.known |= {"asked": asked[0], "mentions": mentions}
         return replace(taken, template_id=NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
@@ -462,7 +473,8 @@ class Run:
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             self._hint(slots)
-        if not found.rows and template.intent in {"date", "budget"}:
+        empty = not found.rows and not self.known["excluded"]
+        if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
         self._counted(query, found)
         return None
@@ -783,7 +795,7 @@ class TemplatePipeline:
             conversation = read_conversation(self.store, conversation)
         before = conversation or Conversation()
         last = before.turns[-1].language if before.turns else "en"
-        told = language or language_of(question, last)
+        told = language or language_of(self.finder.unnamed(question), last)
         return Run(pipeline=self, question=question, language=told, before=before)
 
 

@@ -21,8 +21,7 @@ from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
 from knowtrail.retrieval.specificity.cues import (
     FykeFilter,
     Relevance,
-    loose_words,
-    residue,
+    content,
 )
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
@@ -340,18 +339,19 @@ class _Checked:
         said = normal(" ".join([plain, last.resolved, *last.names])).split()
         if not whole or not set(self._content(whole)) <= set(said):
             raise ModelError(f"it says what was not said: {whole[:80]!r}")
-        forms = normal(whole).split()
-        left = tuple(form for form in self._content(plain) if form not in forms)
-        antecedent = last.resolved
         return Resolution(
-            question=whole, follow_up=True, antecedent=antecedent, left_out=left
+            question=whole,
+            follow_up=True,
+            antecedent=last.resolved,
+            said=plain,
+            mentions=self.rules.finder.find(plain),
         )
 
     def _content(self, text: str) -> tuple[str, ...]:
         """Return the words of a text that say something, in their normal form."""
         named = [m.text for m in self.rules.finder.find(text) if m.kind != "generic"]
         named += [text[slice(*span)] for span in order_spans(text)]
-        words = (*residue(text, ()), *loose_words(text, ()), *named)
+        words = (*content(text), *named)
         return tuple(dict.fromkeys(normal(" ".join(words)).split()))
 
     def _taken(
