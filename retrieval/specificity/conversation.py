@@ -25,6 +25,10 @@ RECENCY = (1.0, 0.85, 0.70, 0.55, 0.40)
 """What a boost is multiplied by, for the last turn first."""
 
 
+NAMES = 10
+"""Names of its answer that a turn has at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
     """A turn, as far as later ones build on it, with a few names of its answer."""

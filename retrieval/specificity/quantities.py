@@ -306,16 +306,17 @@ def ranged(text: str, found: Sequence[Mention]) -> list[Mention]:
         if (
             last is not None
             and "/" not in last.value
-            and Decimal(last.value) <= Decimal(one.value)
             and (
                 _P["to"].fullmatch(between)
                 or (opening and _P["and"].fullmatch(between))
             )
         ):
             start = opening.start() if opening else last.start
+            low, high = sorted((last.value, one.value), key=Decimal)
             joined[-1] = replace(
                 one,
-                value=f"{last.value}/{one.value}",
+                value=f"{low}/{high}",
+                score=100.0 if low == last.value else READ,
                 text=text[start : one.end],
                 start=start,
                 foreign=one.foreign or last.foreign,
@@ -463,10 +464,12 @@ def order_spans(
     named = [("limit", _LIMIT), ("skip", _RANK), *_MOST.items(), *_WHOLE.items()]
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
+    other = [words for by, words in _MOST.items() if taken and by not in taken]
     return [
         (view.place(found.start()), view.place(found.end()))
         for pattern in patterns
         for found in pattern.finditer(view.text)
+        if pattern is not _LIMIT or not any(words.search(found[0]) for words in other)
     ]
 
 

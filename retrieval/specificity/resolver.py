@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from knowtrail.retrieval.specificity.conversation import NAMES
 from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
@@ -153,8 +154,6 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
         intent = now.intent
     if intent == "compare" and len(now.places) == 1:
         places = tuple(dict.fromkeys((*before.places, *now.places)))
-    elif before.intent == "compare" and intent != "compare" and not now.places:
-        places = before.places[:1]
     names = now.names
     if not names and before.names and not (typed and now.places):
         names = () if typed or now.places else before.names
@@ -263,7 +262,7 @@ class ConversationContextResolver:
             return Resolution(question=question)
         if last is None:
             return Resolution(question=question, follow_up=True)
-        if residue(question, mentions) and not _P["opening"].search(question):
+        if _unordered(question, mentions) and not _P["opening"].search(question):
             return Resolution(question=question)  # what it is about was not said before
         return self._joined(question, mentions, last, language)
 
@@ -277,7 +276,7 @@ class ConversationContextResolver:
         rest, out = without_excluded(question, self._finder.find_all(question))
         kept = self._finder.find(rest)
         now = _frame_of(rest, kept, out)
-        if not mentions and (strange := residue(question, mentions)):
+        if not mentions and (strange := _unordered(question, mentions)):
             place = _capitalised(question, strange)
             if place is None:
                 return Resolution(question=question, follow_up=True, strange=strange)
@@ -361,6 +360,13 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
     return f"{rest.rstrip(' ?!.')} {where}?" if asked & _TYPES else question
 
 
+def _unordered(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return strange words of a question, but for those of an order."""
+    for start, end in order_spans(question):
+        question = f"{question[:start]}{' ' * (end - start)}{question[end:]}"
+    return residue(question, mentions)
+
+
 def _nowhere(question: str) -> bool:
     return bool(_P["there"].search(question) or _P["that_place"].search(question))
 
@@ -388,10 +394,12 @@ def _of_one(
         found = None
     names = last.names if last else ()
     nth = None if found or mentions else _P["nth"].search(Digits(question).text)
-    if nth and names:
+    if nth and last and names:
         question = Digits(question).text
         place = int(nth["nth"]) - 1 if nth["nth"] else (-1 if nth["last"] else 0)
-        names, found = tuple(names[place:][:1]), nth
+        whole = (1 if place < 0 else place) < len(names) < NAMES + (place >= 0)
+        whole = whole and last.template_id not in _INTENTS  # but a list
+        names, found = tuple(names[place:][:1]) if whole else (), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
         if (

@@ -90,7 +90,7 @@ class SlotExtractor:
         new += [
             _typo(m, m.kind, m.value.replace("/", "-"))
             for m in mentions
-            if m.kind == "date" and m.score < 100
+            if m.kind in {"date", "budget"} and m.score < 100
         ]
         return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
 

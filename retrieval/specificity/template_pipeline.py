@@ -23,6 +23,7 @@ from knowtrail.retrieval.specificity.class_scores import (
 )
 from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
 from knowtrail.retrieval.specificity.conversation import (
+    NAMES,
     Conversation,
     PastTurn,
     context_boosts,
@@ -198,7 +199,7 @@ class PipelineResult:
     def names(self) -> tuple[str, ...]:
         """Return the first ten institutions of the rows."""
         found = self.execution.column("name") if self.execution else ()
-        return tuple(dict.fromkeys(str(name) for name in found))[:10]
+        return tuple(dict.fromkeys(str(name) for name in found))[:NAMES]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what matters to a caller as JSON values with camelCase names."""
@@ -621,7 +622,7 @@ class Run:
         found = self.known.get("execution")
         if found is None:
             return passages(self.known.get("chunks", ()), self.language)
-        slots: Slots = self.known["slots"]
+        slots, asked = self.known["slots"], self.known["asked"]
         if not found.rows or not any(found.column("count") or (1,)):
             for doubt in slots.doubts:
                 if doubt.kind == "unrecorded":
@@ -640,10 +641,15 @@ class Run:
             found,
             slots.values,
             self.language,
-            question=self.known["asked"],
+            question=asked,
             counted=self.known["counted"],
             total=self.known.get("total"),
             apart=apart,
+            beside=[
+                asked[slice(*m.around)] or m.text
+                for m in self.known["added"]
+                if m.kind in {"date", "budget"}
+            ],
         )
 
     def _only_told(self, doubt: Doubt) -> str:
