@@ -239,6 +239,9 @@ class Relevance:
     elsewhere: bool = False
 
 
+_HERITAGE = frozenset({"name", "identifier", "budget"})
+
+
 class FykeFilter:
     """Tells questions about heritage institutions from all others.
 
@@ -257,32 +260,24 @@ class FykeFilter:
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
         """Return whether a question is about heritage."""
         forms = [token.form for token in tokens_of(question)]
-        pairs = [f"{a} {b}" for a, b in pairwise(forms)]
-        named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]
-        others = [w for w in (*forms, *pairs) if w in self._others]
-        if named:
-            return Relevance(relevant=True, reason=named[0].text)
-        if aggregate := asked_aggregate(question):
-            return Relevance(relevant=True, reason=aggregate)
-        types = [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
-        heritage = [
-            w
-            for w in (*forms, *pairs)
-            if w in self._heritage
-            or w.startswith(self._beginnings)
-            or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
-        ]
-        if types or (heritage and not others):
-            return Relevance(relevant=True, reason=(*types, *heritage)[0])
-        if others:
-            return Relevance(relevant=False, reason=others[0], elsewhere=True)
-        whole = [
-            m.text
-            for m in mentions
-            if m.kind == "date" or any(option.known for option in m.options)
-        ]
-        if not residue(question, mentions):
-            whole += ["types"] if _P["each_type"].search(question) else []
-            if whole:
-                return Relevance(relevant=True, reason=whole[0])
-        return Relevance(relevant=False, reason="no word of heritage")
+        words = [*forms, *(f"{a} {b}" for a, b in pairwise(forms))]
+        others = [w for w in words if w in self._others]
+        told = [m.text for m in mentions if m.kind in _HERITAGE]
+        told += [aggregate] if (aggregate := asked_aggregate(question)) else []
+        told += [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
+        told += [] if others else filter(self._of_heritage, words)
+        if not told and not others and not residue(question, mentions):
+            told = [
+                m.text
+                for m in mentions
+                if m.kind == "date" or any(option.known for option in m.options)
+            ]
+            told += ["types"] if _P["each_type"].search(question) else []
+        reason = next(iter((*told, *others)), "no word of heritage")
+        elsewhere = bool(others) and not told
+        return Relevance(relevant=bool(told), reason=reason, elsewhere=elsewhere)
+
+    def _of_heritage(self, word: str) -> bool:
+        """Return whether a word is of heritage: Rijksmuseum, Stadtarchiv."""
+        starts, ends = word.startswith(self._beginnings), word.endswith(self._endings)
+        return word in self._heritage or starts or ends

@@ -37,8 +37,6 @@ from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
 from knowtrail.retrieval.specificity.quantities import (
     AMOUNTS,
     DATES,
-    asked_aggregate,
-    asked_order,
     order_spans,
 )
 from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES
@@ -47,7 +45,6 @@ from knowtrail.retrieval.specificity.resolver import (
     Resolution,
     plain_wording,
 )
-from knowtrail.retrieval.specificity.slots import Doubt, Slots
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
     normal,
@@ -61,6 +58,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.classifier import TemplateClassifier
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.query_templates import Template
+    from knowtrail.retrieval.specificity.slots import Slots
     from knowtrail.retrieval.specificity.vocabulary import Mention
 
 TOKENS = 900
@@ -88,7 +86,6 @@ class Understood:
     relevance: Relevance
     classification: Classification | None = None
     ordered: Mapping[str, str] | None = None
-    doubts: tuple[Doubt, ...] = ()
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     by_rules: Understood | None = None
@@ -232,9 +229,9 @@ class ByModel:
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
         plain = plain_wording(question)
-        if asked_distance(plain, rules.finder.find(plain)):
-            return rules.understand(question, before, language=language)
         own = rules.understand(question, before, language=language)
+        if asked_distance(plain, rules.finder.find(plain)):
+            return own
         key, last = (plain, before.turns, language, id(rules)), self._last
         try:
             if last is None or last[0] != key:
@@ -321,7 +318,6 @@ class _Checked:
             relevance=relevance,
             classification=classification,
             ordered=ordered,
-            doubts=tuple(_otherwise_ordered(said, ordered, asked, own)),
             left_out=tuple(_untaken(own, mentions, template)),
             notes=tuple(notes),
             by_rules=self.own,
@@ -449,25 +445,6 @@ def _without(text: str, excluded: Sequence[Mention]) -> str:
     return text
 
 
-def _otherwise_ordered(
-    said: Sequence[Item],
-    ordered: Mapping[str, str],
-    asked: str,
-    own: Sequence[Mention],
-) -> Iterator[Doubt]:
-    """Yield that an order was read otherwise than by the rules."""
-    order = asked_order(asked, own)
-    read: dict[str, object] = {"aggregate": asked_aggregate(asked)}
-    if order is not None:
-        read |= {"order": order.by, "limit": order.limit, "skip": order.skip}
-    if ordered and ordered != {n: str(v) for n, v in read.items() if v}:
-        words = [asked[slice(*span)] for span in order_spans(asked)]
-        words += [item.words for item in said if item.kind in _ORDERED]
-        whole = (w for n, w in enumerate(words) if w not in " ".join(words[:n]))
-        text = " ".join(whole)
-        yield Doubt("typo", "order", text, (" ".join(ordered.values()),))
-
-
 def _untaken(
     own: Sequence[Mention], taken: Sequence[Mention], template: Template
 ) -> Iterator[str]:
@@ -492,8 +469,7 @@ def as_read(slots: Slots, template: Template, seen: Understood) -> Slots:
     }
     rest = {n: v for n, v in slots.values.items() if n not in _ORDERED}
     values = {n: (rest | fits)[n] for n in template.slots if n in rest | fits}
-    told = [d for d in seen.doubts if d.slot != "order" or fits]
-    return Slots(values=values, doubts=(*slots.doubts, *told))
+    return replace(slots, values=values)
 
 
 _NUMBER = re.compile(r"[1-9]\d{0,3}")
