@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Slots
+    from knowtrail.retrieval.specificity.understanding import Understood
     from knowtrail.retrieval.specificity.vocabulary import Mention, Token
 
 _PLACES = frozenset({*PLACES, "place"})
@@ -96,41 +97,99 @@ _USED_BY = {
 _ORDERED = frozenset({"order", "limit", "skip", "aggregate"})
 
 
-def left_out(
-    question: str,
-    mentions: Sequence[Mention],
-    template: Template,
-    slots: Slots,
-    gazetteer: Gazetteer,
-    added: Sequence[Mention] = (),
-    lost: Sequence[Mention] = (),
-) -> tuple[str, ...]:
-    """Return the words that a query does not heed, in the order of the question.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A question as it is read for a template: its slots, and what they do not heed.
 
-    A word is heeded that is named in a slot or told as doubtful, that says how a date,
-    a budget or an order that is taken is meant, that the examples of templates are made
-    of, or that carries nothing. `lost` are mentions that the query knows nothing of.
+    `added` is heeded though the template has no slot for it.
     """
-    aims = _aims(template, slots) | {m.kind for m in added}
-    said = set(_said(slots))
-    spans = list(_spans(question, mentions, template, slots, added))
-    free = list(_ordering(question, mentions, template, slots))
-    found = [
-        (m.start, m.text)
-        for m in mentions
-        if m in lost
-        or not (m in added or _fits(m, template))
-        or _beside(m, slots, said)
-    ]
-    phrases = list(_phrases(question, mentions, aims))
-    found += [(n, text) for n, text in phrases if not any(a <= n < b for a, b in free)]
-    spans += [(n, n + len(text)) for n, text in phrases]
-    for token in tokens_of(question):
-        known = token.form in said or _container(token, mentions, gazetteer)
-        covered = any(a < token.end and token.start < b for a, b in spans)
-        if not (known or covered or _heeded(token, aims, question)):
-            found.append((token.start, token.text))
-    return tuple(dict.fromkeys(text for _, text in sorted(found)))
+
+    template: Template
+    seen: Understood
+    slots: Slots
+    added: tuple[Mention, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Return whether a number of institutions is asked for."""
+        return counts(self.seen.asked, self.seen.mentions)
+
+    def __str__(self) -> str:
+        """Return all that an answer hangs on, in words."""
+        parts = [
+            f"{name} {value if isinstance(value, str) else ', '.join(value)}"
+            for name, value in self.slots.values.items()
+        ]
+        parts += [m.value or m.text for m in self.added]
+        parts += sorted(f"not {m.value or m.text}" for m in self.seen.excluded)
+        parts += ["counted"] if self.counted else []
+        return f"{self.template.id} ({'; '.join(parts)})" if parts else self.template.id
+
+    def words_left(self, gazetteer: Gazetteer) -> tuple[str, ...]:
+        """Return the words that are not heeded, of the question and as it was said.
+
+        A word is heeded that is named in a slot or told as doubtful, that says how a
+        date, a budget or an order that is taken is meant, that the examples of
+        templates are made of, or that carries nothing.
+        """
+        seen, last = self.seen, self.seen.resolution
+        kinds = {(m.kind, m.value) for m in seen.mentions}
+        out = {(m.kind, m.value) for m in seen.excluded}
+        kept = [m for m in last.mentions if (m.kind, m.value) in kinds]
+        lost = [m for m in last.mentions if m not in kept and m.kind != "generic"]
+        said = self._left(last.said, last.mentions, kept, lost, gazetteer)
+        away = [m.text for m in last.excluded if (m.kind, m.value) not in out]
+        forms = set(normal(last.question).split())
+        own = self._left(seen.asked, seen.mentions, self.added, (), gazetteer)
+        heard = " ".join(seen.left_out).split()
+        own += [t for t in (*away, *said) if not set(normal(t).split()) <= forms]
+        told = (*seen.left_out, *(text for text in own if text not in heard))
+        return tuple(dict.fromkeys(told))
+
+    def _left(
+        self,
+        question: str,
+        mentions: Sequence[Mention],
+        added: Sequence[Mention],
+        lost: Sequence[Mention],
+        gazetteer: Gazetteer,
+    ) -> list[str]:
+        """Return what is not heeded, in order; `lost` is what the query knows not."""
+        values, order = self.slots.values, self.slots.values.get("order")
+        aims = {str(self.template.intent), *(values.keys() & {"date", "budget"})}
+        aims |= {m.kind for m in added}
+        aims |= {"budget", "ranked"} if order in {"richest", "poorest"} else set()
+        said, ordered = set(_said(self.slots)), self._ordering(question, mentions)
+        spans = [(m.start, m.end) for m in (*mentions, *added)] + ordered
+        spans += [m.around for m in mentions if m in added or m.kind in values]
+        found = [
+            (m.start, m.text)
+            for m in mentions
+            if m in lost
+            or not (m in added or _fits(m, self.template))
+            or (m.kind in values and _beside(m, said))
+        ]
+        for start, text in _phrases(question, mentions, aims):
+            spans.append((start, start + len(text)))
+            if not any(a <= start < b for a, b in ordered):
+                found.append((start, text))
+        for token in tokens_of(question):
+            known = token.form in said or _container(token, mentions, gazetteer)
+            covered = any(a < token.end and token.start < b for a, b in spans)
+            if not (known or covered or _heeded(token, aims, question)):
+                found.append((token.start, token.text))
+        return [text for _, text in sorted(found)]
+
+    def _ordering(
+        self, question: str, mentions: Sequence[Mention]
+    ) -> list[tuple[int, int]]:
+        """Return where words stand for an order, a number or a sum that is taken."""
+        ordered = _ORDERED & self.slots.values.keys()
+        if not ordered or (pairs_of(mentions) and "order" in ordered):
+            return []
+        taken = {*ordered, *self.slots.first().values()}
+        return order_spans(question, taken, compared="name" in self.template.each)
 
 
 def content(text: str) -> tuple[str, ...]:
@@ -155,36 +214,6 @@ def _phrases(
                 yield m.start + part.start, part.text  # the month, the day
 
 
-def _spans(
-    question: str,
-    mentions: Sequence[Mention],
-    template: Template,
-    slots: Slots,
-    added: Sequence[Mention],
-) -> Iterator[tuple[int, int]]:
-    for mention in (*mentions, *added):
-        yield mention.start, mention.end
-        if mention in added or mention.kind in slots.values:
-            yield mention.around
-    yield from _ordering(question, mentions, template, slots)
-
-
-def _ordering(
-    question: str, mentions: Sequence[Mention], template: Template, slots: Slots
-) -> Iterator[tuple[int, int]]:
-    """Yield where words stand for an order, a number or a sum that is taken."""
-    ordered = _ORDERED & slots.values.keys()
-    if ordered and not (pairs_of(mentions) and "order" in ordered):
-        taken = {*ordered, *slots.first().values()}
-        yield from order_spans(question, taken, compared="name" in template.each)
-
-
-def _aims(template: Template, slots: Slots) -> set[str]:
-    order = slots.values.get("order")
-    aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
-    return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
-
-
 def _said(slots: Slots) -> Iterator[str]:
     each = (
         (v,) if isinstance(v, str) else v
@@ -205,12 +234,10 @@ def _fits(mention: Mention, template: Template) -> bool:
     return mention.kind == "generic" or mention.kind in types
 
 
-def _beside(mention: Mention, slots: Slots, said: set[str]) -> bool:
+def _beside(mention: Mention, said: set[str]) -> bool:
     """Return whether a name was not taken, but another beside it."""
-    if mention.kind not in {"name", "identifier"} or mention.kind not in slots.values:
-        return False
     forms = {token.form for token in tokens_of(mention.value or mention.text)}
-    return not forms <= said
+    return mention.kind in {"name", "identifier"} and not forms <= said
 
 
 def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) -> bool:

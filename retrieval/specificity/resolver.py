@@ -402,12 +402,8 @@ def _of_one(
         names, found = tuple(names[place:][:1]) if whole else (), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
-        if (
-            loose
-            or asked_order(question)
-            or len(names) != 1
-            or _P["count"].search(question)
-        ):
+        other = asked_order(question) or _P["count"].search(question)
+        if loose or other or len(names) != 1:
             return None
         end = f"{' van ' if language == 'nl' else ' of '}{names[0]}"
         made = question.rstrip(" ?!.") + end
@@ -416,13 +412,9 @@ def _of_one(
         return None
     if last is None or len(names) != 1:
         return Resolution(question=question, follow_up=True, candidates=names[:10])
-    words = found.group().split()
-    name = names[0]
-    if words[0].casefold() in {"ligt", "is", "staat", "werd", "was"}:
-        name = f"{words[0]} {name}"
-    rest = question[found.end() :]
-    if words[0].casefold() == "its":
-        made = f"{question[: found.start()]}{rest.strip(' ?!.')} of {name}?"
-    else:
-        made = f"{question[: found.start()]}{name}{rest}"
+    word = found.group().split()[0].casefold()
+    name = f"{names[0]}'s" if word == "its" else names[0]
+    if word in {"ligt", "is", "staat", "werd", "was"}:
+        name = f"{word} {name}"
+    made = f"{question[: found.start()]}{name}{question[found.end() :]}"
     return Resolution(question=made.strip(), follow_up=True, antecedent=last.resolved)

@@ -30,7 +30,7 @@ from knowtrail.retrieval.specificity.conversation import (
     read_conversation,
     store_turn,
 )
-from knowtrail.retrieval.specificity.cues import counts, left_out
+from knowtrail.retrieval.specificity.cues import Account
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     MOST_ROWS,
@@ -79,7 +79,7 @@ from knowtrail.retrieval.specificity.understanding import (
     Understood,
     as_read,
 )
-from knowtrail.retrieval.specificity.vocabulary import language_of, normal
+from knowtrail.retrieval.specificity.vocabulary import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -242,56 +242,8 @@ class PipelineResult:
 
 _CHUNK = ("chunk_id", "title", "class_name", "score", "similarity", "specificity")
 _SEEN = ("resolution", "asked", "mentions", "excluded", "relevance", "notes")
-_MEASURES = frozenset({
-    "date",
-    "date_relation",
-    "order",
-    "limit",
-    "budget",
-    "comparison",
-})
+_MEASURES = {"date", "date_relation", "order", "limit", "budget", "comparison"}
 """Slots that say of what time or budget an institution must be."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """A question as it is read for a template: its slots, and what they do not heed."""
-
-    template: Template
-    seen: Understood
-    slots: Slots
-    added: tuple[Mention, ...]
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def counted(self) -> bool:
-        """Return whether a number of institutions is asked for."""
-        return counts(self.seen.asked, self.seen.mentions)
-
-    def __str__(self) -> str:
-        """Return all that an answer hangs on, in words."""
-        parts = [
-            f"{name} {value if isinstance(value, str) else ', '.join(value)}"
-            for name, value in self.slots.values.items()
-        ]
-        parts += [m.value or m.text for m in self.added]
-        parts += sorted(f"not {m.value or m.text}" for m in self.seen.excluded)
-        parts += ["counted"] if self.counted else []
-        return f"{self.template.id} ({'; '.join(parts)})" if parts else self.template.id
-
-    def words_left(self, gazetteer: Gazetteer) -> Iterator[str]:
-        """Yield the words that are not heeded, of the question and as it was said."""
-        seen, last = self.seen, self.seen.resolution
-        use = self.template, self.slots, gazetteer
-        yield from left_out(seen.asked, seen.mentions, *use, self.added)
-        kinds = {(m.kind, m.value) for m in seen.mentions}
-        out = {(m.kind, m.value) for m in seen.excluded}
-        kept = [m for m in last.mentions if (m.kind, m.value) in kinds]
-        lost = [m for m in last.mentions if m not in kept and m.kind != "generic"]
-        forms = set(normal(last.question).split())
-        said = left_out(last.said, last.mentions, *use, kept, lost)
-        away = [m.text for m in last.excluded if (m.kind, m.value) not in out]
-        yield from (t for t in (*away, *said) if not set(normal(t).split()) <= forms)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -384,10 +336,7 @@ class Run:
         read = Account(template=template, seen=seen, slots=slots, added=added)
         if template.id == NONE:
             return read
-        heard = " ".join(seen.left_out).split()
-        left = read.words_left(pipeline.finder.gazetteer)
-        told = dict.fromkeys((*seen.left_out, *(t for t in left if t not in heard)))
-        return replace(read, left_out=tuple(told))
+        return replace(read, left_out=read.words_left(pipeline.finder.gazetteer))
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""
