@@ -164,9 +164,13 @@ _TOLD = (
 
 
 def _properties(result: PipelineResult) -> dict[str, Any]:
-    kept = {} if result.classes is None else result.classes.kept
-    dropped = {} if result.classes is None else result.classes.dropped
+    classes = result.classes
+    kept, dropped = (classes.kept, classes.dropped) if classes else ({}, {})
     runs = () if result.instantiated is None else result.instantiated.runs
+    bound = (
+        {n: {"value": b.value, "type": b.datatype} for n, b in run.bindings.items()}
+        for run in runs
+    )
     classified, told = result.classification, result.as_dict()
     return {name: told[name] for name in _TOLD} | {
         "followUp": result.resolution.follow_up,
@@ -174,16 +178,7 @@ def _properties(result: PipelineResult) -> dict[str, Any]:
         "classifiedBy": None if classified is None else classified.by,
         "slots": json.dumps(dict(result.slots.values), ensure_ascii=False),
         "sparql": [run.sparql for run in runs],
-        "bindings": [
-            json.dumps(
-                {
-                    n: {"value": b.value, "type": b.datatype}
-                    for n, b in r.bindings.items()
-                },
-                ensure_ascii=False,
-            )
-            for r in runs
-        ],
+        "bindings": [json.dumps(one, ensure_ascii=False) for one in bound],
         "rows": None if result.execution is None else len(result.execution.rows),
         "names": list(result.names),
         "keptClasses": list(kept),

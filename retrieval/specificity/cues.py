@@ -11,6 +11,7 @@ from knowtrail.retrieval.specificity.quantities import (
     CALENDAR,
     asked_aggregate,
     is_number,
+    is_ordering,
     order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
@@ -158,7 +159,9 @@ class Account:
         """Return what is not heeded, in order; `lost` is what the query knows not."""
         values, order = self.slots.values, self.slots.values.get("order")
         aims = {str(self.template.intent), *(values.keys() & {"date", "budget"})}
-        aims |= {m.kind for m in added}
+        aims |= {m.kind for m in (*added, *self.seen.excluded)}
+        if "name" in self.template.each and order is None:
+            aims.discard("compare")  # which is older is told, whatever is asked
         aims |= {"budget", "ranked"} if order in {"richest", "poorest"} else set()
         said, ordered = set(_said(self.slots)), self._ordering(question, mentions)
         spans = [(m.start, m.end) for m in (*mentions, *added)] + ordered
@@ -252,6 +255,8 @@ def _heeded(token: Token, aims: set[str], question: str) -> bool:
         return bool(_USED_BY[form] & aims)
     if form in _BEYOND or form.isdigit() or (form in CALENDAR and named):
         return False
+    if is_ordering(form):
+        return "compare" in aims
     if is_asking(form) or (len(form) > 1 and form not in CALENDAR):
         return spelling_of(form) is not None
     return question[max(0, token.start - 1)] in "'\u2019`"  # of `'t` and `don't`

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
+    blanked,
     data_file,
     language_of,
     patterns_of,
@@ -30,8 +31,7 @@ CALENDAR = frozenset({*_DATA["months"], *_DATA["days"]})
 READ = 90.0
 """Score of a date that is not taken as it is said: around a year, the later first."""
 
-ABOUT = 10
-"""Years before and after one that institutions are asked for around."""
+_ABOUT = 10  # years before and after the one that is asked for around
 
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """Operator -> what it is where it is negated."""
@@ -183,7 +183,11 @@ def years(text: str) -> list[Mention]:
         compared = _operator(view.text, start, end)
         about = _P["about"].search(view.text[:start])
         if about and not compared.operator and "/" not in value:
-            value, score, start = f"{first - ABOUT}/{last + ABOUT}", READ, about.start()
+            value, score, start = (
+                f"{first - _ABOUT}/{last + _ABOUT}",
+                READ,
+                about.start(),
+            )
             compared = replace(compared, begin=min(start, compared.begin))
         plain = not compared.excluded and (skip or compared.operator == "ge")
         if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
@@ -431,23 +435,20 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     name are none.
     """
     names = [m for m in mentions if m.kind == "name"]
-    for name in names:
-        blank = " " * (name.end - name.start)
-        question = f"{question[: name.start]}{blank}{question[name.end :]}"
+    question = blanked(question, ((m.start, m.end) for m in names))
     compared = len(names) > 1
     text = Digits(question).text
-    spent = [by for by in ("richest", "poorest") if _MOST[by].search(text)]
-    found = [*spent, *(by for by in ("newest", "oldest") if _MOST[by].search(text))]
+    ranks = ("richest", "poorest", "newest", "oldest")
+    found = [by for by in ranks if _MOST[by].search(text)]
     if compared:
         found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
         found.sort(key=lambda by: by in {"oldest", "newest"})
     if not found:
         return None
     if rank := _RANK.search(text):
-        after = rank["after"]
+        after = rank["after"] or ""
         skip = int(rank["nth"]) - 1 if rank["nth"] else 1
-        if after and after.isdigit():
-            skip = int(after)
+        skip = int(after) if after.isdigit() else skip
         return Order(by=found[0], limit=1, skip=skip)
     limit = asked_limit(question)
     return Order(by=found[0], limit=None if limit is None else int(limit))
@@ -471,6 +472,13 @@ def order_spans(
         for found in pattern.finditer(view.text)
         if pattern is not _LIMIT or not any(words.search(found[0]) for words in other)
     ]
+
+
+@lru_cache(maxsize=4096)
+def is_ordering(form: str) -> bool:
+    """Return whether a word names the first in an order, alone or with `budget`."""
+    said = form, f"{form} budget"
+    return any(words.fullmatch(one) for words in _MOST.values() for one in said)
 
 
 def asked_limit(question: str) -> str | None:

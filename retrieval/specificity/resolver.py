@@ -18,7 +18,6 @@ from knowtrail.retrieval.specificity.mention import (
     PLACES,
     named_kind,
     question_words,
-    without_excluded,
 )
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
@@ -35,6 +34,7 @@ from knowtrail.retrieval.specificity.quantities import (
     order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
+    blanked,
     data_file,
     patterns_of,
     said_in,
@@ -253,8 +253,7 @@ class ConversationContextResolver:
         mentions = self._finder.find(question)
         if (moved := _without_lead(question, mentions)) != question:
             whole = self.resolve(moved, conversation, language=language)
-            rest, out = without_excluded(question, self._finder.find_all(question))
-            kept = self._finder.find(rest)
+            rest, kept, out = self._finder.parted(question)
             return replace(whole, said=rest, mentions=kept, excluded=out)
         if (one := _of_one(question, mentions, last, language)) is not None:
             return one
@@ -269,17 +268,14 @@ class ConversationContextResolver:
     def _joined(
         self, question: str, mentions: Sequence[Mention], last: PastTurn, language: str
     ) -> Resolution:
-        asked, out = without_excluded(
-            last.resolved, self._finder.find_all(last.resolved)
-        )
-        before = _frame_of(asked, self._finder.find(asked), out, last.template_id)
-        rest, out = without_excluded(question, self._finder.find_all(question))
-        kept = self._finder.find(rest)
+        before = _frame_of(*self._finder.parted(last.resolved), last.template_id)
+        rest, kept, out = self._finder.parted(question)
         now = _frame_of(rest, kept, out)
         if not mentions and (strange := _unordered(question, mentions)):
-            place = _capitalised(question, strange)
-            if place is None:
+            named = [t for t in tokens_of(question) if t.form in strange]
+            if not all(token.text[0].isupper() for token in named):
                 return Resolution(question=question, follow_up=True, strange=strange)
+            place = question[named[0].start : named[-1].end]
             now = replace(now, places=(("place", place),))
         if _P["more"].search(question) and now.places and before.places:
             now = replace(now, intent="compare", counted=False)
@@ -294,13 +290,11 @@ class ConversationContextResolver:
         made = sentence(_merged(before, now, several=several), language)
         if made is None:
             return Resolution(question=question, follow_up=True)
-        opening = _P["opening"].match(rest)
-        begin = opening.end() if opening else 0
         return Resolution(
             question=made,
             follow_up=True,
             antecedent=last.resolved,
-            said=" " * begin + rest[begin:],
+            said=_P["opening"].sub(lambda found: " " * len(found[0]), rest, count=1),
             mentions=kept,
             excluded=out,
         )
@@ -315,6 +309,8 @@ def _builds_on_another(
     measured = bool(kinds & _MEASURES)
     if alone and (measured or (typed and _nowhere(question))):
         return False  # it says what it wants; a place is asked for by name
+    if _P["fragment"].search(question) and not (typed or alone):
+        return True
     if _P["those"].search(question):
         return not (typed and placed)
     if kinds & _ALONE:
@@ -329,10 +325,7 @@ def _builds_on_another(
         asks = rest or _P["asks"].search(question)
         return not (typed and placed and asks) and len(rest) <= 5
     if mentions and not rest and not (typed and (placed or measured)):
-        every = re.search(
-            r"how many|hoe ?veel|\ball\b|\balle\b", question, re.IGNORECASE
-        )
-        return not (typed and every)
+        return not (typed and _P["every"].search(question))
     said = typed or placed or measured
     facts = asked_columns(question) and not residue(question, mentions)
     quantified = _P["count"].search(question) or facts
@@ -362,22 +355,11 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
 
 def _unordered(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
     """Return strange words of a question, but for those of an order."""
-    for start, end in order_spans(question):
-        question = f"{question[:start]}{' ' * (end - start)}{question[end:]}"
-    return residue(question, mentions)
+    return residue(blanked(question, order_spans(question)), mentions)
 
 
 def _nowhere(question: str) -> bool:
     return bool(_P["there"].search(question) or _P["that_place"].search(question))
-
-
-def _capitalised(question: str, strange: Sequence[str]) -> str | None:
-    """Return strange words in capitals that stand together: `and Rotterdam?`."""
-    tokens = [t for t in tokens_of(question) if t.form in strange]
-    if not all(token.text[0].isupper() for token in tokens):
-        return None
-    part = question[tokens[0].start : tokens[-1].end]
-    return part if len(part.split()) <= len(tokens) + 2 else None
 
 
 def _of_one(

@@ -171,9 +171,7 @@ class PipelineResult:
     @property
     def template_id(self) -> str:
         """Return the template; `none` where it came to none."""
-        return (
-            "none" if self.classification is None else self.classification.template_id
-        )
+        return self.classification.template_id if self.classification else NONE
 
     @property
     def relevant_classes(self) -> tuple[str, ...]:
@@ -203,7 +201,7 @@ class PipelineResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what matters to a caller as JSON values with camelCase names."""
-        found = self.execution
+        found, taken = self.execution, self.classification
         return {
             "question": self.question,
             "resolved": self.resolution.question,
@@ -213,9 +211,7 @@ class PipelineResult:
             "answer": self.answer,
             "notes": list(self.notes),
             "template": self.template_id,
-            "confidence": (
-                None if self.classification is None else self.classification.confidence
-            ),
+            "confidence": taken.confidence if taken else None,
             "slots": {
                 n: v if isinstance(v, str) else list(v)
                 for n, v in self.slots.values.items()
@@ -277,7 +273,7 @@ class Run:
             self.pipeline.metrics.classified(template.id)
         missing = self.fill(template)
         unasked = template.intent == "count" and not self.known["counted"]
-        if self.known["excluded"] and (missing or unasked):
+        if self.seen.excluded and (missing or unasked):
             taken = replace(self.known["classification"], template_id=NONE)
             self.known |= {"classification": taken, "left_out": ()}
             template = self.pipeline.templates[NONE]
@@ -345,18 +341,14 @@ class Run:
             seen = self.seen = pipeline.understand_by(
                 self.question, self.before, language=self.language, rules=pipeline.rules
             )
-        self.known |= {name: getattr(seen, name) for name in _SEEN}
         resolution, relevance = seen.resolution, seen.relevance
         elsewhere = relevance.elsewhere and resolution.follow_up
         if elsewhere or not (relevance.relevant or resolution.lost):
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
-            which, words = (
-                ", ".join(resolution.candidates),
-                " ".join(resolution.strange),
-            )
-            key = "which" if which else "strange" if words else "lost"
-            return self.end("lost", fixed_text(key, self.language, which or words))
+            said = ", ".join(resolution.candidates) or " ".join(resolution.strange)
+            key = "which" if resolution.candidates else "strange" if said else "lost"
+            return self.end("lost", fixed_text(key, self.language, said))
         near = self._near() if seen.ordered is None else None
         self.known["classification"] = near or seen.classification
         return None
@@ -383,7 +375,6 @@ class Run:
         if self.vicinity is None:
             return None
         self.seen = replace(seen, asked=asked[0], mentions=mentions)
-        self.known |= {"asked": asked[0], "mentions": mentions}
         return replace(taken, template_id=NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
@@ -423,7 +414,7 @@ class Run:
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             self._hint(slots)
-        empty = not found.rows and not self.known["excluded"]
+        empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
         self._counted(query, found)
@@ -470,11 +461,11 @@ class Run:
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
         if not template.each:
-            query = paired(query, self.known["mentions"])
+            query = paired(query, self.seen.mentions)
         return narrowed(
             query,
             meant,
-            excluded=self.known["excluded"],
+            excluded=self.seen.excluded,
             added=self.known["added"],
             corpus=pipeline.options.corpus,
             base=pipeline.options.base,
@@ -527,7 +518,7 @@ class Run:
         with self._timed("search"):
             try:
                 chunks = pipeline.search.search(
-                    self.known["resolution"].question,
+                    self.seen.resolution.question,
                     classes.names if restricted else None,
                     k=k,
                 )
@@ -536,21 +527,19 @@ class Run:
                     raise
                 self.known["notes"] = (*self.known["notes"], str(error))
                 return
-            all_scores = {**classes.kept, **classes.dropped}
-            ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
-            self.known["chunks"] = ranked
+            scores = {**classes.kept, **classes.dropped} if restricted else {}
+            self.known["chunks"] = pipeline.ranker.rank(chunks, scores)
 
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
         chunks = self.known.get("chunks", ())
-        context = build_context(found, chunks)
-        self.known["context"] = context
+        self.known["context"] = context = build_context(found, chunks)
         plain: tuple[Status, str] = "answered" if found else NONE, self._plain(template)
         if self.pipeline.model is None:
             return self.end(*plain)
         with self._timed("answer"):
             prompt = answer_prompt(
-                self.known["resolution"].question,
+                self.seen.resolution.question,
                 context,
                 self.before,
                 language=self.language,
@@ -568,28 +557,26 @@ class Run:
         return self.end("answered", answer)
 
     def _plain(self, template: Template) -> str:
-        found = self.known.get("execution")
+        found, language = self.known.get("execution"), self.language
         if found is None:
-            return passages(self.known.get("chunks", ()), self.language)
-        slots, asked = self.known["slots"], self.known["asked"]
+            return passages(self.known.get("chunks", ()), language)
+        slots, asked = self.known["slots"], self.seen.asked
         if not found.rows or not any(found.column("count") or (1,)):
-            for doubt in slots.doubts:
-                if doubt.kind == "unrecorded":
-                    return self._only_told(doubt)
+            for doubt in (d for d in slots.doubts if d.kind == "unrecorded"):
+                text, notes = doubt_text(doubt, language), self.known["notes"]
+                self.known["notes"] = tuple(n for n in notes if n != text)
+                return text  # as the answer, and no longer as a note beside it
         if self.known.get("unmeasured"):
-            return unmeasured_text(template, slots.values, self.language)
+            return unmeasured_text(template, slots.values, language)
+        base = self.pipeline.options.base
         apart = told_apart(
-            found,
-            self._executed,
-            language=self.language,
-            shown=SHOWN,
-            base=self.pipeline.options.base,
+            found, self._executed, language=language, shown=SHOWN, base=base
         )
         return plain_answer(
             template.id,
             found,
             slots.values,
-            self.language,
+            language,
             question=asked,
             counted=self.known["counted"],
             total=self.known.get("total"),
@@ -601,21 +588,16 @@ class Run:
             ],
         )
 
-    def _only_told(self, doubt: Doubt) -> str:
-        """Return a doubt as the answer, and no longer as a note beside it."""
-        text = doubt_text(doubt, self.language)
-        self.known["notes"] = tuple(n for n in self.known["notes"] if n != text)
-        return text
-
     def end(self, status: Status, answer: str) -> PipelineResult:
         """Return the result with all that is known."""
+        seen = {name: getattr(self.seen, name) for name in _SEEN}
         return PipelineResult(
             question=self.question,
             language=self.language,
             status=status,
             answer=answer,
             conversation=self.before,
-            **{"slots": Slots(), **self.known},
+            **{"slots": Slots(), **seen, **self.known},
         )
 
 

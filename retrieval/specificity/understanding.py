@@ -31,7 +31,6 @@ from knowtrail.retrieval.specificity.mention import (
     exclusion,
     mention_of,
     named_mention,
-    without_excluded,
 )
 from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
 from knowtrail.retrieval.specificity.quantities import (
@@ -47,6 +46,7 @@ from knowtrail.retrieval.specificity.resolver import (
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
+    blanked,
     normal,
     type_words,
 )
@@ -123,14 +123,12 @@ class Rules:
         rules: Rules | None = None,
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
-        find, check = self.finder.find, self.filter.check
+        check = self.filter.check
         resolution = self.resolver.resolve(question, before, language=language)
-        whole = resolution.question
-        asked, excluded = without_excluded(whole, self.finder.find_all(whole))
-        mentions = find(asked)
+        asked, mentions, excluded = self.finder.parted(resolution.question)
         relevance = check(asked, mentions)
         if resolution.follow_up:  # what is about another field is so as it was asked
-            own = check(question, find(question))
+            own = check(question, self.finder.find(question))
             relevance = own if own.elsewhere else relevance
         classification = None
         if relevance.relevant and not resolution.lost:
@@ -438,10 +436,9 @@ def _relation(item: Item) -> str:
 
 def _without(text: str, excluded: Sequence[Mention]) -> str:
     """Return a text with blanks for what it excludes, and for the words that do."""
-    for mention in excluded:
-        start = exclusion(text, mention)[0]
-        start = mention.start if start < 0 else start
-        text = f"{text[:start]}{' ' * (mention.end - start)}{text[mention.end :]}"
+    for m in excluded:
+        start = exclusion(text, m)[0]
+        text = blanked(text, [(m.start if start < 0 else start, m.end)])
     return text
 
 
