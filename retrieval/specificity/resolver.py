@@ -384,8 +384,8 @@ def _of_one(
         names, found = tuple(names[place:][:1]) if whole else (), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
-        other = asked_order(question) or _P["count"].search(question)
-        if loose or other or len(names) != 1:
+        apart = asked_order(question) or _P["count"].search(question)
+        if loose or apart or len(names) != 1:
             return None
         end = f"{' van ' if language == 'nl' else ' of '}{names[0]}"
         made = question.rstrip(" ?!.") + end
