@@ -321,7 +321,7 @@ def test_a_month_is_no_unknown_town() -> None:
     ("question", "language"),
     [
         ("Where is Museum Het Zilveren Anker?", "en"),
-        ("Museum Het Zilveren Anker, which town?", "en"),
+        ("Find Bibliotheek De Leeszolder", "en"),
         ("Waar is Thames Record Office?", "nl"),
     ],
 )
