@@ -588,11 +588,9 @@ def _rows_right(
 
 def _says_unknown(question: Question, result: PipelineResult) -> bool:
     """Return whether there is nothing to find, and the pipeline says so."""
-    nothing = (
-        question.answer.value == 0
-        if question.answer.kind == "count"
-        else question.answer.kind == "list" and not question.answer.ids
-    )
+    answer = question.answer
+    empty = answer.kind == "list" and not answer.ids
+    nothing = empty or (answer.kind == "count" and answer.value == 0)
     unknown = any(doubt.kind == "unknown" for doubt in result.slots.doubts)
     return nothing and result.status == "missing" and unknown
 

@@ -25,6 +25,10 @@ RECENCY = (1.0, 0.85, 0.70, 0.55, 0.40)
 """What a boost is multiplied by, for the last turn first."""
 
 
+NAMES = 10
+"""Names of its answer that a turn has at most."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
     """A turn, as far as later ones build on it, with a few names of its answer."""
@@ -160,9 +164,13 @@ _TOLD = (
 
 
 def _properties(result: PipelineResult) -> dict[str, Any]:
-    kept = {} if result.classes is None else result.classes.kept
-    dropped = {} if result.classes is None else result.classes.dropped
+    classes = result.classes
+    kept, dropped = (classes.kept, classes.dropped) if classes else ({}, {})
     runs = () if result.instantiated is None else result.instantiated.runs
+    bound = (
+        {n: {"value": b.value, "type": b.datatype} for n, b in run.bindings.items()}
+        for run in runs
+    )
     classified, told = result.classification, result.as_dict()
     return {name: told[name] for name in _TOLD} | {
         "followUp": result.resolution.follow_up,
@@ -170,16 +178,7 @@ def _properties(result: PipelineResult) -> dict[str, Any]:
         "classifiedBy": None if classified is None else classified.by,
         "slots": json.dumps(dict(result.slots.values), ensure_ascii=False),
         "sparql": [run.sparql for run in runs],
-        "bindings": [
-            json.dumps(
-                {
-                    n: {"value": b.value, "type": b.datatype}
-                    for n, b in r.bindings.items()
-                },
-                ensure_ascii=False,
-            )
-            for r in runs
-        ],
+        "bindings": [json.dumps(one, ensure_ascii=False) for one in bound],
         "rows": None if result.execution is None else len(result.execution.rows),
         "names": list(result.names),
         "keptClasses": list(kept),

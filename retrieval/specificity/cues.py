@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.institutions import pairs_of
 from knowtrail.retrieval.specificity.quantities import (
+    CALENDAR,
     asked_aggregate,
     is_number,
+    is_ordering,
     order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Slots
+    from knowtrail.retrieval.specificity.understanding import Understood
     from knowtrail.retrieval.specificity.vocabulary import Mention, Token
 
 _PLACES = frozenset({*PLACES, "place"})
@@ -95,68 +98,123 @@ _USED_BY = {
 _ORDERED = frozenset({"order", "limit", "skip", "aggregate"})
 
 
-def left_out(
-    question: str,
-    mentions: Sequence[Mention],
-    template: Template,
-    slots: Slots,
-    gazetteer: Gazetteer,
-    added: Sequence[Mention] = (),
-) -> tuple[str, ...]:
-    """Return the words that a query does not heed, in the order of the question.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A question as it is read for a template: its slots, and what they do not heed.
 
-    A word is heeded that is named in a slot or told as doubtful, that says how a date,
-    a budget or an order that is taken is meant, that the examples of templates are made
-    of, or that carries nothing.
+    `added` is heeded though the template has no slot for it.
     """
-    aims = _aims(template, slots) | {m.kind for m in added}
-    said = set(_said(slots))
-    spans = list(_spans(question, mentions, template, slots, added))
-    found = [
-        (m.start, m.text)
-        for m in mentions
-        if not (m in added or _fits(m, template)) or _beside(m, slots, said)
-    ]
-    for token in tokens_of(question):
-        known = token.form in said or _container(token, mentions, gazetteer)
-        covered = any(a < token.end and token.start < b for a, b in spans)
-        if not (known or covered or _heeded(token.form, aims)):
-            found.append((token.start, token.text))
-    return tuple(dict.fromkeys(text for _, text in sorted(found)))
+
+    template: Template
+    seen: Understood
+    slots: Slots
+    added: tuple[Mention, ...]
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Return whether a number of institutions is asked for."""
+        return counts(self.seen.asked, self.seen.mentions)
+
+    def __str__(self) -> str:
+        """Return all that an answer hangs on, in words."""
+        parts = [
+            f"{name} {value if isinstance(value, str) else ', '.join(value)}"
+            for name, value in self.slots.values.items()
+        ]
+        parts += [m.value or m.text for m in self.added]
+        parts += sorted(f"not {m.value or m.text}" for m in self.seen.excluded)
+        parts += ["counted"] if self.counted else []
+        return f"{self.template.id} ({'; '.join(parts)})" if parts else self.template.id
+
+    def words_left(self, gazetteer: Gazetteer) -> tuple[str, ...]:
+        """Return the words that are not heeded, of the question and as it was said.
+
+        A word is heeded that is named in a slot or told as doubtful, that says how a
+        date, a budget or an order that is taken is meant, that the examples of
+        templates are made of, or that carries nothing.
+        """
+        seen, last = self.seen, self.seen.resolution
+        kinds = {(m.kind, m.value) for m in seen.mentions}
+        out = {(m.kind, m.value) for m in seen.excluded}
+        kept = [m for m in last.mentions if (m.kind, m.value) in kinds]
+        lost = [m for m in last.mentions if m not in kept and m.kind != "generic"]
+        said = self._left(last.said, last.mentions, kept, lost, gazetteer)
+        away = [m.text for m in last.excluded if (m.kind, m.value) not in out]
+        forms = set(normal(last.question).split())
+        own = self._left(seen.asked, seen.mentions, self.added, (), gazetteer)
+        heard = " ".join(seen.left_out).split()
+        own += [t for t in (*away, *said) if not set(normal(t).split()) <= forms]
+        told = (*seen.left_out, *(text for text in own if text not in heard))
+        return tuple(dict.fromkeys(told))
+
+    def _left(
+        self,
+        question: str,
+        mentions: Sequence[Mention],
+        added: Sequence[Mention],
+        lost: Sequence[Mention],
+        gazetteer: Gazetteer,
+    ) -> list[str]:
+        """Return what is not heeded, in order; `lost` is what the query knows not."""
+        values, order = self.slots.values, self.slots.values.get("order")
+        aims = {str(self.template.intent), *(values.keys() & {"date", "budget"})}
+        aims |= {m.kind for m in (*added, *self.seen.excluded)}
+        if "name" in self.template.each and order is None:
+            aims.discard("compare")  # which is older is told, whatever is asked
+        aims |= {"budget", "ranked"} if order in {"richest", "poorest"} else set()
+        said, ordered = set(_said(self.slots)), self._ordering(question, mentions)
+        spans = [(m.start, m.end) for m in (*mentions, *added)] + ordered
+        spans += [m.around for m in mentions if m in added or m.kind in values]
+        found = [
+            (m.start, m.text)
+            for m in mentions
+            if m in lost
+            or not (m in added or _fits(m, self.template))
+            or (m.kind in values and _beside(m, said))
+        ]
+        for start, text in _phrases(question, mentions, aims):
+            spans.append((start, start + len(text)))
+            if not any(a <= start < b for a, b in ordered):
+                found.append((start, text))
+        for token in tokens_of(question):
+            known = token.form in said or _container(token, mentions, gazetteer)
+            covered = any(a < token.end and token.start < b for a, b in spans)
+            if not (known or covered or _heeded(token, aims, question)):
+                found.append((token.start, token.text))
+        return [text for _, text in sorted(found)]
+
+    def _ordering(
+        self, question: str, mentions: Sequence[Mention]
+    ) -> list[tuple[int, int]]:
+        """Return where words stand for an order, a number or a sum that is taken."""
+        ordered = _ORDERED & self.slots.values.keys()
+        if not ordered or (pairs_of(mentions) and "order" in ordered):
+            return []
+        taken = {*ordered, *self.slots.first().values()}
+        return order_spans(question, taken, compared="name" in self.template.each)
 
 
-def loose_words(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
-    """Return words of a follow-up that change what is asked, and name nothing."""
-    spans = [(m.start, m.end) for m in mentions] + [m.around for m in mentions]
-    spans += order_spans(question, compared=True)
-    return tuple(
-        token.text
-        for token in tokens_of(question)
-        if not any(a < token.end and token.start < b for a, b in spans)
-        and not _heeded(token.form, {"count", "compare", "name", "budget"})
-    )
+def content(text: str) -> tuple[str, ...]:
+    """Return the words of a text that say something, or change what is said."""
+    return tuple(t.form for t in tokens_of(text) if not _heeded(t, set(), text))
 
 
-def _spans(
-    question: str,
-    mentions: Sequence[Mention],
-    template: Template,
-    slots: Slots,
-    added: Sequence[Mention],
-) -> Iterator[tuple[int, int]]:
-    for mention in (*mentions, *added):
-        yield mention.start, mention.end
-        if mention in added or mention.kind in slots.values:
-            yield mention.around
-    ordered = _ORDERED & slots.values.keys()
-    if ordered and not (pairs_of(mentions) and "order" in ordered):
-        yield from order_spans(question, compared="name" in template.each)
-
-
-def _aims(template: Template, slots: Slots) -> set[str]:
-    order = slots.values.get("order")
-    aims = {str(template.intent), *(slots.values.keys() & {"date", "budget"})}
-    return aims | ({"budget", "ranked"} if order in {"richest", "poorest"} else set())
+def _phrases(
+    question: str, mentions: Sequence[Mention], aims: set[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield what changes a question as a whole, or beside a date or an amount."""
+    names = ["sorted"] if "budget" in aims else ["sorted", "each"]
+    for name in names:
+        yield from ((found.start(), found[0]) for found in _P[name].finditer(question))
+    for m in mentions:
+        if m.kind in {"date", "budget"} and (
+            vague := _P["vague"].search(question[: m.start])
+        ):
+            yield vague.start(), vague["word"]
+        for part in tokens_of(m.text) if m.kind == "date" else ():
+            if part.form in CALENDAR or (part.form.isdigit() and len(part.form) < 3):
+                yield m.start + part.start, part.text  # the month, the day
 
 
 def _said(slots: Slots) -> Iterator[str]:
@@ -179,12 +237,10 @@ def _fits(mention: Mention, template: Template) -> bool:
     return mention.kind == "generic" or mention.kind in types
 
 
-def _beside(mention: Mention, slots: Slots, said: set[str]) -> bool:
+def _beside(mention: Mention, said: set[str]) -> bool:
     """Return whether a name was not taken, but another beside it."""
-    if mention.kind not in {"name", "identifier"} or mention.kind not in slots.values:
-        return False
     forms = {token.form for token in tokens_of(mention.value or mention.text)}
-    return not forms <= said
+    return mention.kind in {"name", "identifier"} and not forms <= said
 
 
 def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) -> bool:
@@ -193,12 +249,17 @@ def _container(token: Token, mentions: Sequence[Mention], gazetteer: Gazetteer) 
     return any(e.value in around for e in gazetteer.entries.get(token.form, ()))
 
 
-def _heeded(form: str, aims: set[str]) -> bool:
+def _heeded(token: Token, aims: set[str], question: str) -> bool:
+    form, named = token.form, token.text[0].isupper() and token.start
     if form in _USED_BY:
         return bool(_USED_BY[form] & aims)
-    if form in _BEYOND or form.isdigit():
+    if form in _BEYOND or form.isdigit() or (form in CALENDAR and named):
         return False
-    return len(form) == 1 or spelling_of(form) is not None
+    if is_ordering(form):
+        return "compare" in aims
+    if is_asking(form) or (len(form) > 1 and form not in CALENDAR):
+        return spelling_of(form) is not None
+    return question[max(0, token.start - 1)] in "'\u2019`"  # of `'t` and `don't`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +269,9 @@ class Relevance:
     relevant: bool
     reason: str
     elsewhere: bool = False
+
+
+_HERITAGE = frozenset({"name", "identifier", "budget"})
 
 
 class FykeFilter:
@@ -228,32 +292,24 @@ class FykeFilter:
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
         """Return whether a question is about heritage."""
         forms = [token.form for token in tokens_of(question)]
-        pairs = [f"{a} {b}" for a, b in pairwise(forms)]
-        named = [m for m in mentions if m.kind in {"name", "identifier", "budget"}]
-        others = [w for w in (*forms, *pairs) if w in self._others]
-        if named:
-            return Relevance(relevant=True, reason=named[0].text)
-        if aggregate := asked_aggregate(question):
-            return Relevance(relevant=True, reason=aggregate)
-        types = [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
-        heritage = [
-            w
-            for w in (*forms, *pairs)
-            if w in self._heritage
-            or w.startswith(self._beginnings)
-            or w.endswith(self._endings)  # Rijksmuseum, Stadtarchiv
-        ]
-        if types or (heritage and not others):
-            return Relevance(relevant=True, reason=(*types, *heritage)[0])
-        if others:
-            return Relevance(relevant=False, reason=others[0], elsewhere=True)
-        whole = [
-            m.text
-            for m in mentions
-            if m.kind == "date" or any(option.known for option in m.options)
-        ]
-        if not residue(question, mentions):
-            whole += ["types"] if _P["each_type"].search(question) else []
-            if whole:
-                return Relevance(relevant=True, reason=whole[0])
-        return Relevance(relevant=False, reason="no word of heritage")
+        words = [*forms, *(f"{a} {b}" for a, b in pairwise(forms))]
+        others = [w for w in words if w in self._others]
+        told = [m.text for m in mentions if m.kind in _HERITAGE]
+        told += [aggregate] if (aggregate := asked_aggregate(question)) else []
+        told += [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
+        told += [] if others else filter(self._of_heritage, words)
+        if not told and not others and not residue(question, mentions):
+            told = [
+                m.text
+                for m in mentions
+                if m.kind == "date" or any(option.known for option in m.options)
+            ]
+            told += ["types"] if _P["each_type"].search(question) else []
+        reason = next(iter((*told, *others)), "no word of heritage")
+        elsewhere = bool(others) and not told
+        return Relevance(relevant=bool(told), reason=reason, elsewhere=elsewhere)
+
+    def _of_heritage(self, word: str) -> bool:
+        """Return whether a word is of heritage: Rijksmuseum, Stadtarchiv."""
+        starts, ends = word.startswith(self._beginnings), word.endswith(self._endings)
+        return word in self._heritage or starts or ends

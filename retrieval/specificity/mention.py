@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
+    CALENDAR,
     amounts,
     identifiers,
     ranged,
@@ -15,6 +16,7 @@ from knowtrail.retrieval.specificity.quantities import (
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
+    blanked,
     data_file,
     is_asking,
     normal,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
     from knowtrail.retrieval.specificity.vocabulary import Token
+
+    Mentions = tuple[Mention, ...]
 
 PLACES = frozenset({"city", "region", "country", "place"})
 _P = patterns_of("mention")
@@ -415,6 +419,17 @@ class MentionFinder:
             found.replace(whole)
         return found.in_order()
 
+    def parted(self, question: str) -> tuple[str, Mentions, Mentions]:
+        """Return a question without what it excludes, what it names, and excludes."""
+        asked, excluded = without_excluded(question, self.find_all(question))
+        return asked, self.find(asked), excluded
+
+    def unnamed(self, question: str) -> str:
+        """Return a question with blanks for the names in it, and for what is quoted."""
+        spans = [m.span() for m in _P["quoted"].finditer(question)]
+        spans += [(m.start, m.end) for m in self.find(question) if m.kind == "name"]
+        return blanked(question, spans)
+
     def _whole_name(self, question: str, taken: Taken) -> Mention | None:
         """Return the name that a question, but for its first words, nearly is."""
         kinds = {m.kind for m in taken.in_order()}
@@ -502,7 +517,7 @@ class MentionFinder:
             placed = before in _PLACE_BEFORE or before in CUE_OF
             placed = placed or (before in _COMPARED_WITH and capital and compared)
             common = is_asking(token.form) and not (placed and capital)
-            if common or taken.covers(token.start, token.end):
+            if common or token.form in CALENDAR or taken.covers(token.start, token.end):
                 continue
             if len(token.form) >= 5 and not placed and (not capital or at == 0):
                 letter = self._type_like(token.form, before)

@@ -155,10 +155,12 @@ def plain_answer(
     counted: bool = False,
     total: int | None = None,
     apart: Mapping[str, str] | None = None,
+    beside: Sequence[str] = (),
 ) -> str:
     """Return an answer made of rows, of which `apart` tells those of one name by IRI.
 
-    `total` is None where the rows are all that is known.
+    `total` is None where the rows are all that is known; `beside` are limits in words
+    that are no slots.
     """
     rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     return wording("answers.jinja").render(
@@ -173,6 +175,7 @@ def plain_answer(
         counted=counted,
         total=total,
         apart=apart or {},
+        beside=f" ({joined(beside, language, 'and')})" if beside else "",
         shown=SHOWN,
         amount=partial(amount, language=language),
         each=partial(_each, slots),

@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
+    blanked,
     data_file,
     language_of,
     patterns_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 _DATA = data_file("quantities.yaml")
 _P = patterns_of("quantities")
+CALENDAR = frozenset({*_DATA["months"], *_DATA["days"]})
+"""Months, days and seasons, in their normal form."""
+
+READ = 90.0
+"""Score of a date that is not taken as it is said: around a year, the later first."""
+
+_ABOUT = 10  # years before and after the one that is asked for around
+
 OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """Operator -> what it is where it is negated."""
 
@@ -160,7 +169,7 @@ def years(text: str) -> list[Mention]:
             skip = False
             continue
         following = spans[n + 1] if n + 1 < len(spans) else None
-        value = str(first) if first == last else f"{first}/{last}"
+        value, score = str(first) if first == last else f"{first}/{last}", 100.0
         opening = _P["range"].search(view.text[:start])
         between = view.text[end : following[0]] if following else ""
         if (
@@ -169,7 +178,17 @@ def years(text: str) -> list[Mention]:
             and (_P["to"].fullmatch(between) or _P["and"].fullmatch(between))
         ):
             value, end, skip = f"{first}/{following[3]}", following[1], True
+            if first > following[3]:
+                value, score = f"{following[2]}/{last}", READ
         compared = _operator(view.text, start, end)
+        about = _P["about"].search(view.text[:start])
+        if about and not compared.operator and "/" not in value:
+            value, score, start = (
+                f"{first - _ABOUT}/{last + _ABOUT}",
+                READ,
+                about.start(),
+            )
+            compared = replace(compared, begin=min(start, compared.begin))
         plain = not compared.excluded and (skip or compared.operator == "ge")
         if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
             compared = _Compared(operator="eq", begin=opening.start(), end=end)
@@ -177,7 +196,7 @@ def years(text: str) -> list[Mention]:
         if excluded:  # `not from the 1950s`
             compared = _Compared(begin=excluded.start(), end=end, excluded=True)
         relation = DATES[compared.operator or "eq"]
-        given = {"kind": "date", "value": value, "relation": relation}
+        given = {"kind": "date", "value": value, "relation": relation, "score": score}
         found.append(_quantity(text, view, (start, end), compared, **given))
     return _narrowed(found, text)
 
@@ -192,6 +211,9 @@ def _quantity(
     return Mention(start=start, end=end, **given)
 
 
+_DATE = _compiled(_P["date"].pattern.replace("MONTH", "|".join(_DATA["months"])))
+
+
 def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
     found: list[tuple[int, int, int, int]] = []
     for match in _P["century"].finditer(text):
@@ -200,7 +222,7 @@ def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
     for match in _P["decade"].finditer(text):
         first = 1900 + int(match[1] or match[2])
         found.append((*match.span(), first, first + 9))
-    for match in _P["date"].finditer(text):
+    for match in _DATE.finditer(text):
         if not _is_number_of(text, *match.span()):
             first = int(match["year"])
             last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -288,16 +310,17 @@ def ranged(text: str, found: Sequence[Mention]) -> list[Mention]:
         if (
             last is not None
             and "/" not in last.value
-            and Decimal(last.value) <= Decimal(one.value)
             and (
                 _P["to"].fullmatch(between)
                 or (opening and _P["and"].fullmatch(between))
             )
         ):
             start = opening.start() if opening else last.start
+            low, high = sorted((last.value, one.value), key=Decimal)
             joined[-1] = replace(
                 one,
-                value=f"{last.value}/{one.value}",
+                value=f"{low}/{high}",
+                score=100.0 if low == last.value else READ,
                 text=text[start : one.end],
                 start=start,
                 foreign=one.foreign or last.foreign,
@@ -365,11 +388,14 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
 
 def _order_words(degree: str) -> dict[str, re.Pattern[str]]:
     """Return the words of each order that name the first, or that only compare."""
-    money = f"(?:{_DATA['budget_words']})"
-    return {
-        order: _compiled(rf"\b(?:{words[degree].replace('(?:BUDGET)', money)})\b")
-        for order, words in _DATA["orders"].items()
-    }
+    parts = {"BUDGET": _DATA["budget_words"], "SORTED": _DATA["sorted"]}
+
+    def pattern(words: str) -> re.Pattern[str]:
+        for name, part in parts.items():
+            words = words.replace(f"({name})", f"(?:{part})")
+        return _compiled(rf"\b(?:{words})\b(?: (?:first|eerst)\b)?")
+
+    return {order: pattern(words[degree]) for order, words in _DATA["orders"].items()}
 
 
 _MOST, _MORE = _order_words("most"), _order_words("more")
@@ -409,38 +435,50 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     name are none.
     """
     names = [m for m in mentions if m.kind == "name"]
-    for name in names:
-        blank = " " * (name.end - name.start)
-        question = f"{question[: name.start]}{blank}{question[name.end :]}"
+    question = blanked(question, ((m.start, m.end) for m in names))
     compared = len(names) > 1
     text = Digits(question).text
-    spent = [by for by in ("richest", "poorest") if _MOST[by].search(text)]
-    found = [*spent, *(by for by in ("newest", "oldest") if _MOST[by].search(text))]
+    ranks = ("richest", "poorest", "newest", "oldest")
+    found = [by for by in ranks if _MOST[by].search(text)]
     if compared:
         found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
         found.sort(key=lambda by: by in {"oldest", "newest"})
     if not found:
         return None
     if rank := _RANK.search(text):
-        after = rank["after"]
+        after = rank["after"] or ""
         skip = int(rank["nth"]) - 1 if rank["nth"] else 1
-        if after and after.isdigit():
-            skip = int(after)
+        skip = int(after) if after.isdigit() else skip
         return Order(by=found[0], limit=1, skip=skip)
     limit = asked_limit(question)
     return Order(by=found[0], limit=None if limit is None else int(limit))
 
 
-def order_spans(question: str, *, compared: bool = False) -> list[tuple[int, int]]:
-    """Return where words stand that say in which order, how many, or add up."""
+def order_spans(
+    question: str, taken: Collection[str] | None = None, *, compared: bool = False
+) -> list[tuple[int, int]]:
+    """Return where words stand that say in which order, how many, or add up.
+
+    Of what is taken, slots and their values; None for all of them.
+    """
     view = Digits(question)
-    patterns = [_LIMIT, _RANK, *_MOST.values(), *_WHOLE.values()]
+    named = [("limit", _LIMIT), ("skip", _RANK), *_MOST.items(), *_WHOLE.items()]
+    patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
+    other = [words for by, words in _MOST.items() if taken and by not in taken]
     return [
         (view.place(found.start()), view.place(found.end()))
         for pattern in patterns
         for found in pattern.finditer(view.text)
+        if pattern is not _LIMIT or not any(words.search(found[0]) for words in other)
     ]
+
+
+@lru_cache(maxsize=4096)
+def is_ordering(form: str) -> bool:
+    """Return whether a word names the first in an order, alone or with `budget`."""
+    said = form, f"{form} budget"
+    return any(words.fullmatch(one) for words in _MOST.values() for one in said)
 
 
 def asked_limit(question: str) -> str | None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.cues import loose_words, residue
+from knowtrail.retrieval.specificity.conversation import NAMES
+from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
     named_kind,
     question_words,
-    without_excluded,
 )
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
@@ -34,6 +34,7 @@ from knowtrail.retrieval.specificity.quantities import (
     order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
+    blanked,
     data_file,
     patterns_of,
     said_in,
@@ -139,7 +140,8 @@ def _frame_of(
 
 
 def _measured(mention: Mention, *, plain: str) -> tuple[str, str]:
-    if "/" in mention.value and mention.relation in {plain, "between", ""}:
+    whole = mention.score == 100 or mention.relation == "between"
+    if whole and "/" in mention.value and mention.relation in {plain, "between", ""}:
         return "between", mention.value
     return mention.relation, mention.text
 
@@ -152,8 +154,6 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
         intent = now.intent
     if intent == "compare" and len(now.places) == 1:
         places = tuple(dict.fromkeys((*before.places, *now.places)))
-    elif before.intent == "compare" and intent != "compare" and not now.places:
-        places = before.places[:1]
     names = now.names
     if not names and before.names and not (typed and now.places):
         names = () if typed or now.places else before.names
@@ -213,8 +213,8 @@ class Resolution:
 
     The antecedent is the question that it builds on. Candidates are institutions that
     it may mean, where it is not clear which; strange words say what it is about, and
-    mean nothing here; left out are words of a follow-up that the whole question does
-    not say.
+    mean nothing here. `said` is what the whole question says in its own way, with
+    what that names, and what it leaves out.
     """
 
     question: str
@@ -222,7 +222,9 @@ class Resolution:
     antecedent: str | None = None
     candidates: tuple[str, ...] = ()
     strange: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    said: str = ""
+    mentions: tuple[Mention, ...] = ()
+    excluded: tuple[Mention, ...] = ()
 
     @property
     def lost(self) -> bool:
@@ -250,31 +252,30 @@ class ConversationContextResolver:
             question = in_euro(question)
         mentions = self._finder.find(question)
         if (moved := _without_lead(question, mentions)) != question:
-            question, mentions = moved, self._finder.find(moved)
+            whole = self.resolve(moved, conversation, language=language)
+            rest, kept, out = self._finder.parted(question)
+            return replace(whole, said=rest, mentions=kept, excluded=out)
         if (one := _of_one(question, mentions, last, language)) is not None:
             return one
         if not _builds_on_another(question, mentions, alone=last is None):
             return Resolution(question=question)
         if last is None:
             return Resolution(question=question, follow_up=True)
-        if residue(question, mentions) and not _P["opening"].search(question):
+        if _unordered(question, mentions) and not _P["opening"].search(question):
             return Resolution(question=question)  # what it is about was not said before
         return self._joined(question, mentions, last, language)
 
     def _joined(
         self, question: str, mentions: Sequence[Mention], last: PastTurn, language: str
     ) -> Resolution:
-        asked, out = without_excluded(
-            last.resolved, self._finder.find_all(last.resolved)
-        )
-        before = _frame_of(asked, self._finder.find(asked), out, last.template_id)
-        rest, out = without_excluded(question, self._finder.find_all(question))
-        kept = self._finder.find(rest)
+        before = _frame_of(*self._finder.parted(last.resolved), last.template_id)
+        rest, kept, out = self._finder.parted(question)
         now = _frame_of(rest, kept, out)
-        if not mentions and (strange := residue(question, mentions)):
-            place = _capitalised(question, strange)
-            if place is None:
+        if not mentions and (strange := _unordered(question, mentions)):
+            named = [t for t in tokens_of(question) if t.form in strange]
+            if not all(token.text[0].isupper() for token in named):
                 return Resolution(question=question, follow_up=True, strange=strange)
+            place = question[named[0].start : named[-1].end]
             now = replace(now, places=(("place", place),))
         if _P["more"].search(question) and now.places and before.places:
             now = replace(now, intent="compare", counted=False)
@@ -289,12 +290,13 @@ class ConversationContextResolver:
         made = sentence(_merged(before, now, several=several), language)
         if made is None:
             return Resolution(question=question, follow_up=True)
-        near = asked_distance(rest, kept)
-        plain = near[0] if near else rest
-        found = self._finder.find(plain) if near else kept
-        left = () if now.places and not kept else loose_words(plain, found)
         return Resolution(
-            question=made, follow_up=True, antecedent=last.resolved, left_out=left
+            question=made,
+            follow_up=True,
+            antecedent=last.resolved,
+            said=_P["opening"].sub(lambda found: " " * len(found[0]), rest, count=1),
+            mentions=kept,
+            excluded=out,
         )
 
 
@@ -307,6 +309,8 @@ def _builds_on_another(
     measured = bool(kinds & _MEASURES)
     if alone and (measured or (typed and _nowhere(question))):
         return False  # it says what it wants; a place is asked for by name
+    if _P["fragment"].search(question) and not (typed or alone):
+        return True
     if _P["those"].search(question):
         return not (typed and placed)
     if kinds & _ALONE:
@@ -321,10 +325,7 @@ def _builds_on_another(
         asks = rest or _P["asks"].search(question)
         return not (typed and placed and asks) and len(rest) <= 5
     if mentions and not rest and not (typed and (placed or measured)):
-        every = re.search(
-            r"how many|hoe ?veel|\ball\b|\balle\b", question, re.IGNORECASE
-        )
-        return not (typed and every)
+        return not (typed and _P["every"].search(question))
     said = typed or placed or measured
     facts = asked_columns(question) and not residue(question, mentions)
     quantified = _P["count"].search(question) or facts
@@ -352,17 +353,13 @@ def _without_lead(question: str, mentions: Sequence[Mention]) -> str:
     return f"{rest.rstrip(' ?!.')} {where}?" if asked & _TYPES else question
 
 
+def _unordered(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
+    """Return strange words of a question, but for those of an order."""
+    return residue(blanked(question, order_spans(question)), mentions)
+
+
 def _nowhere(question: str) -> bool:
     return bool(_P["there"].search(question) or _P["that_place"].search(question))
-
-
-def _capitalised(question: str, strange: Sequence[str]) -> str | None:
-    """Return strange words in capitals that stand together: `and Rotterdam?`."""
-    tokens = [t for t in tokens_of(question) if t.form in strange]
-    if not all(token.text[0].isupper() for token in tokens):
-        return None
-    part = question[tokens[0].start : tokens[-1].end]
-    return part if len(part.split()) <= len(tokens) + 2 else None
 
 
 def _of_one(
@@ -379,18 +376,16 @@ def _of_one(
         found = None
     names = last.names if last else ()
     nth = None if found or mentions else _P["nth"].search(Digits(question).text)
-    if nth and names:
+    if nth and last and names:
         question = Digits(question).text
         place = int(nth["nth"]) - 1 if nth["nth"] else (-1 if nth["last"] else 0)
-        names, found = tuple(names[place:][:1]), nth
+        whole = (1 if place < 0 else place) < len(names) < NAMES + (place >= 0)
+        whole = whole and last.template_id not in _INTENTS  # but a list
+        names, found = tuple(names[place:][:1]) if whole else (), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
-        if (
-            loose
-            or asked_order(question)
-            or len(names) != 1
-            or _P["count"].search(question)
-        ):
+        apart = asked_order(question) or _P["count"].search(question)
+        if loose or apart or len(names) != 1:
             return None
         end = f"{' van ' if language == 'nl' else ' of '}{names[0]}"
         made = question.rstrip(" ?!.") + end
@@ -399,13 +394,9 @@ def _of_one(
         return None
     if last is None or len(names) != 1:
         return Resolution(question=question, follow_up=True, candidates=names[:10])
-    words = found.group().split()
-    name = names[0]
-    if words[0].casefold() in {"ligt", "is", "staat", "werd", "was"}:
-        name = f"{words[0]} {name}"
-    rest = question[found.end() :]
-    if words[0].casefold() == "its":
-        made = f"{question[: found.start()]}{rest.strip(' ?!.')} of {name}?"
-    else:
-        made = f"{question[: found.start()]}{name}{rest}"
+    word = found.group().split()[0].casefold()
+    name = f"{names[0]}'s" if word == "its" else names[0]
+    if word in {"ligt", "is", "staat", "werd", "was"}:
+        name = f"{word} {name}"
+    made = f"{question[: found.start()]}{name}{question[found.end() :]}"
     return Resolution(question=made.strip(), follow_up=True, antecedent=last.resolved)

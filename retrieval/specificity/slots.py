@@ -66,14 +66,9 @@ class SlotExtractor:
         self._finder = finder
 
     def extract(
-        self,
-        question: str,
-        template: Template,
-        mentions: Sequence[Mention] | None = None,
+        self, question: str, template: Template, mentions: Sequence[Mention]
     ) -> Slots:
         """Return the slot values of a question."""
-        if mentions is None:
-            mentions = self._finder.find(question)
         values: SlotValues = {}
         doubts: list[Doubt] = []
         for slot in template.slots.values():
@@ -87,6 +82,8 @@ class SlotExtractor:
         ordered = {
             n: (places | values)[n] for n in template.slots if n in places | values
         }
+        read = (m for m in mentions if m.kind in {"date", "budget"} and m.score < 100)
+        new += [_typo(m, m.kind, m.value.replace("/", "-")) for m in read]
         return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
 
     def _value(

@@ -23,13 +23,14 @@ from knowtrail.retrieval.specificity.class_scores import (
 )
 from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
 from knowtrail.retrieval.specificity.conversation import (
+    NAMES,
     Conversation,
     PastTurn,
     context_boosts,
     read_conversation,
     store_turn,
 )
-from knowtrail.retrieval.specificity.cues import counts, left_out
+from knowtrail.retrieval.specificity.cues import Account
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     MOST_ROWS,
@@ -170,9 +171,7 @@ class PipelineResult:
     @property
     def template_id(self) -> str:
         """Return the template; `none` where it came to none."""
-        return (
-            "none" if self.classification is None else self.classification.template_id
-        )
+        return self.classification.template_id if self.classification else NONE
 
     @property
     def relevant_classes(self) -> tuple[str, ...]:
@@ -198,11 +197,11 @@ class PipelineResult:
     def names(self) -> tuple[str, ...]:
         """Return the first ten institutions of the rows."""
         found = self.execution.column("name") if self.execution else ()
-        return tuple(dict.fromkeys(str(name) for name in found))[:10]
+        return tuple(dict.fromkeys(str(name) for name in found))[:NAMES]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what matters to a caller as JSON values with camelCase names."""
-        found = self.execution
+        found, taken = self.execution, self.classification
         return {
             "question": self.question,
             "resolved": self.resolution.question,
@@ -212,9 +211,7 @@ class PipelineResult:
             "answer": self.answer,
             "notes": list(self.notes),
             "template": self.template_id,
-            "confidence": (
-                None if self.classification is None else self.classification.confidence
-            ),
+            "confidence": taken.confidence if taken else None,
             "slots": {
                 n: v if isinstance(v, str) else list(v)
                 for n, v in self.slots.values.items()
@@ -241,34 +238,8 @@ class PipelineResult:
 
 _CHUNK = ("chunk_id", "title", "class_name", "score", "similarity", "specificity")
 _SEEN = ("resolution", "asked", "mentions", "excluded", "relevance", "notes")
-_MEASURES = frozenset({
-    "date",
-    "date_relation",
-    "order",
-    "limit",
-    "budget",
-    "comparison",
-})
+_MEASURES = {"date", "date_relation", "order", "limit", "budget", "comparison"}
 """Slots that say of what time or budget an institution must be."""
-
-
-def _reading(
-    template: Template,
-    question: str,
-    mentions: Sequence[Mention],
-    values: SlotValues,
-    added: Sequence[Mention],
-    excluded: Sequence[Mention],
-) -> str:
-    """Return all that an answer hangs on, in words."""
-    parts = [
-        f"{name} {value if isinstance(value, str) else ', '.join(value)}"
-        for name, value in values.items()
-    ]
-    parts += [m.value or m.text for m in added]
-    parts += sorted(f"not {m.value or m.text}" for m in excluded)
-    parts += ["counted"] if counts(question, mentions) else []
-    return f"{template.id} ({'; '.join(parts)})" if parts else template.id
 
 
 @dataclass(slots=True, kw_only=True)
@@ -302,7 +273,7 @@ class Run:
             self.pipeline.metrics.classified(template.id)
         missing = self.fill(template)
         unasked = template.intent == "count" and not self.known["counted"]
-        if self.known["excluded"] and (missing or unasked):
+        if self.seen.excluded and (missing or unasked):
             taken = replace(self.known["classification"], template_id=NONE)
             self.known |= {"classification": taken, "left_out": ()}
             template = self.pipeline.templates[NONE]
@@ -324,58 +295,44 @@ class Run:
 
     def fill(self, template: Template) -> tuple[str, ...]:
         """Fill the slots, account for every word; return which slots are missing."""
-        question, mentions = self.known["asked"], self.known["mentions"]
         with self._timed("slots"):
-            slots = self.pipeline.extractor.extract(question, template, mentions)
-            if self.seen.ordered is not None:
-                slots = as_read(slots, template, self.seen)
-            if self.vicinity is not None:
-                km = self.vicinity.km
-                distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
-                slots = replace(slots, values={**slots.values, **distance})
-            missing = missing_slots(template, slots.values)
-        gazetteer = self.pipeline.finder.gazetteer
-        added = _added(template, mentions)
-        told: list[str] = []
-        if template.id != NONE:
-            told = [*self.known["resolution"].left_out, *self.seen.left_out]
-            heard = " ".join(self.seen.left_out).split()
-            left = left_out(question, mentions, template, slots, gazetteer, added)
-            told += [text for text in left if text not in heard]
-        taken = slots.values, added, self.known["excluded"]
-        otherwise = self._otherwise(_reading(template, question, mentions, *taken))
-        self.seen = replace(self.seen, notes=(*self.seen.notes, *otherwise))
+            read = self._accounted(self.seen, template)
+        notes = self.seen.notes
+        if self.seen.by_rules is not None:
+            rules = self._accounted(self.seen.by_rules)
+            self.unheeded = rules.left_out
+            if str(rules) != str(read):
+                notes += (fixed_text("by_both", self.language, read, rules),)
+        self.seen = replace(self.seen, notes=notes)
+        doubts = (doubt_text(d, self.language) for d in read.slots.doubts)
+        missing = missing_slots(template, read.slots.values)
         self.known |= {
-            "counted": counts(question, mentions),
-            "slots": slots,
-            "notes": (
-                *self.seen.notes,
-                *(doubt_text(d, self.language) for d in slots.doubts),
-            ),
+            "counted": read.counted,
+            "slots": read.slots,
+            "notes": (*notes, *doubts),
             "missing": missing,
-            "added": added,
-            "left_out": tuple(dict.fromkeys(told)),
+            "added": read.added,
+            "left_out": read.left_out,
         }
         return missing
 
-    def _otherwise(self, read: str) -> tuple[str, ...]:
-        """Return what is to be said where the rules read something else."""
-        own, pipeline = self.seen.by_rules, self.pipeline
-        if own is None:
-            return ()
-        taken, asked, mentions = own.classification, own.asked, own.mentions
-        template = pipeline.templates[taken.template_id if taken else NONE]
-        slots = pipeline.extractor.extract(asked, template, mentions)
-        added = _added(template, mentions)
-        if template.id != NONE:
-            names = pipeline.finder.gazetteer
-            self.unheeded = left_out(asked, mentions, template, slots, names, added)
-        by_rules = _reading(
-            template, asked, mentions, slots.values, added, own.excluded
-        )
-        if by_rules == read:
-            return ()
-        return (fixed_text("by_both", self.language, read, by_rules),)
+    def _accounted(self, seen: Understood, template: Template | None = None) -> Account:
+        """Return a reading with its slots and the words that it leaves out."""
+        pipeline, taken = self.pipeline, seen.classification
+        if template is None:
+            template = pipeline.templates[taken.template_id if taken else NONE]
+        slots = pipeline.extractor.extract(seen.asked, template, seen.mentions)
+        if seen.ordered is not None:
+            slots = as_read(slots, template, seen)
+        if self.vicinity is not None:
+            km = self.vicinity.km
+            distance = {"distance": f"{round(km, 1 if km >= 1 else 3):g}"}
+            slots = replace(slots, values={**slots.values, **distance})
+        added = _added(template, seen.mentions)
+        read = Account(template=template, seen=seen, slots=slots, added=added)
+        if template.id == NONE:
+            return read
+        return replace(read, left_out=read.words_left(pipeline.finder.gazetteer))
 
     def understood(self) -> PipelineResult | None:
         """Resolve, filter and classify; return a result where that ends it."""
@@ -384,18 +341,14 @@ class Run:
             seen = self.seen = pipeline.understand_by(
                 self.question, self.before, language=self.language, rules=pipeline.rules
             )
-        self.known |= {name: getattr(seen, name) for name in _SEEN}
         resolution, relevance = seen.resolution, seen.relevance
         elsewhere = relevance.elsewhere and resolution.follow_up
         if elsewhere or not (relevance.relevant or resolution.lost):
             return self.end("irrelevant", fixed_text("irrelevant", self.language))
         if resolution.lost:
-            which, words = (
-                ", ".join(resolution.candidates),
-                " ".join(resolution.strange),
-            )
-            key = "which" if which else "strange" if words else "lost"
-            return self.end("lost", fixed_text(key, self.language, which or words))
+            said = ", ".join(resolution.candidates) or " ".join(resolution.strange)
+            key = "which" if resolution.candidates else "strange" if said else "lost"
+            return self.end("lost", fixed_text(key, self.language, said))
         near = self._near() if seen.ordered is None else None
         self.known["classification"] = near or seen.classification
         return None
@@ -405,24 +358,23 @@ class Run:
 
         Otherwise the question stays as it is, and the words for `near` are told.
         """
-        nearby, before = self.pipeline.nearby, dict(self.known)
-        asked = asked_distance(before["asked"], before["mentions"])
-        if nearby is None or asked is None or before["excluded"]:
+        nearby, seen = self.pipeline.nearby, self.seen
+        asked = asked_distance(seen.asked, seen.mentions)
+        if nearby is None or asked is None or seen.excluded:
             return None
         mentions = self.pipeline.finder.find(asked[0])
         towns = [m for m in mentions if m.kind == "city" and m.value]
         others = {m.kind for m in mentions} - {"city", "institution_type", "generic"}
         if len(towns) != 1 or others or asked_order(asked[0]):
             return None
-        self.known |= {"asked": asked[0], "mentions": mentions}
         classify = self.pipeline.rules.classifier.classify
         taken = classify(asked[0], mentions, language=self.language)
         intent = self.pipeline.templates[taken.template_id].intent
         if intent in {"list", "count"}:
             self.vicinity = nearby.of_town(towns[0], asked[1])
         if self.vicinity is None:
-            self.known = before
             return None
+        self.seen = replace(seen, asked=asked[0], mentions=mentions)
         return replace(taken, template_id=NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
@@ -462,7 +414,8 @@ class Run:
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             self._hint(slots)
-        if not found.rows and template.intent in {"date", "budget"}:
+        empty = not (found.rows or self.seen.excluded or self.known["added"])
+        if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
         self._counted(query, found)
         return None
@@ -508,11 +461,11 @@ class Run:
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
         if not template.each:
-            query = paired(query, self.known["mentions"])
+            query = paired(query, self.seen.mentions)
         return narrowed(
             query,
             meant,
-            excluded=self.known["excluded"],
+            excluded=self.seen.excluded,
             added=self.known["added"],
             corpus=pipeline.options.corpus,
             base=pipeline.options.base,
@@ -565,7 +518,7 @@ class Run:
         with self._timed("search"):
             try:
                 chunks = pipeline.search.search(
-                    self.known["resolution"].question,
+                    self.seen.resolution.question,
                     classes.names if restricted else None,
                     k=k,
                 )
@@ -574,21 +527,19 @@ class Run:
                     raise
                 self.known["notes"] = (*self.known["notes"], str(error))
                 return
-            all_scores = {**classes.kept, **classes.dropped}
-            ranked = pipeline.ranker.rank(chunks, all_scores if restricted else {})
-            self.known["chunks"] = ranked
+            scores = {**classes.kept, **classes.dropped} if restricted else {}
+            self.known["chunks"] = pipeline.ranker.rank(chunks, scores)
 
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
         chunks = self.known.get("chunks", ())
-        context = build_context(found, chunks)
-        self.known["context"] = context
+        self.known["context"] = context = build_context(found, chunks)
         plain: tuple[Status, str] = "answered" if found else NONE, self._plain(template)
         if self.pipeline.model is None:
             return self.end(*plain)
         with self._timed("answer"):
             prompt = answer_prompt(
-                self.known["resolution"].question,
+                self.seen.resolution.question,
                 context,
                 self.before,
                 language=self.language,
@@ -606,49 +557,47 @@ class Run:
         return self.end("answered", answer)
 
     def _plain(self, template: Template) -> str:
-        found = self.known.get("execution")
+        found, language = self.known.get("execution"), self.language
         if found is None:
-            return passages(self.known.get("chunks", ()), self.language)
-        slots: Slots = self.known["slots"]
+            return passages(self.known.get("chunks", ()), language)
+        slots, asked = self.known["slots"], self.seen.asked
         if not found.rows or not any(found.column("count") or (1,)):
-            for doubt in slots.doubts:
-                if doubt.kind == "unrecorded":
-                    return self._only_told(doubt)
+            for doubt in (d for d in slots.doubts if d.kind == "unrecorded"):
+                text, notes = doubt_text(doubt, language), self.known["notes"]
+                self.known["notes"] = tuple(n for n in notes if n != text)
+                return text  # as the answer, and no longer as a note beside it
         if self.known.get("unmeasured"):
-            return unmeasured_text(template, slots.values, self.language)
+            return unmeasured_text(template, slots.values, language)
+        base = self.pipeline.options.base
         apart = told_apart(
-            found,
-            self._executed,
-            language=self.language,
-            shown=SHOWN,
-            base=self.pipeline.options.base,
+            found, self._executed, language=language, shown=SHOWN, base=base
         )
         return plain_answer(
             template.id,
             found,
             slots.values,
-            self.language,
-            question=self.known["asked"],
+            language,
+            question=asked,
             counted=self.known["counted"],
             total=self.known.get("total"),
             apart=apart,
+            beside=[
+                asked[slice(*m.around)] or m.text
+                for m in self.known["added"]
+                if m.kind in {"date", "budget"}
+            ],
         )
-
-    def _only_told(self, doubt: Doubt) -> str:
-        """Return a doubt as the answer, and no longer as a note beside it."""
-        text = doubt_text(doubt, self.language)
-        self.known["notes"] = tuple(n for n in self.known["notes"] if n != text)
-        return text
 
     def end(self, status: Status, answer: str) -> PipelineResult:
         """Return the result with all that is known."""
+        seen = {name: getattr(self.seen, name) for name in _SEEN}
         return PipelineResult(
             question=self.question,
             language=self.language,
             status=status,
             answer=answer,
             conversation=self.before,
-            **{"slots": Slots(), **self.known},
+            **{"slots": Slots(), **seen, **self.known},
         )
 
 
@@ -783,7 +732,7 @@ class TemplatePipeline:
             conversation = read_conversation(self.store, conversation)
         before = conversation or Conversation()
         last = before.turns[-1].language if before.turns else "en"
-        told = language or language_of(question, last)
+        told = language or language_of(self.finder.unnamed(question), last)
         return Run(pipeline=self, question=question, language=told, before=before)
 
 

@@ -21,8 +21,7 @@ from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
 from knowtrail.retrieval.specificity.cues import (
     FykeFilter,
     Relevance,
-    loose_words,
-    residue,
+    content,
 )
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
@@ -32,14 +31,11 @@ from knowtrail.retrieval.specificity.mention import (
     exclusion,
     mention_of,
     named_mention,
-    without_excluded,
 )
 from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
 from knowtrail.retrieval.specificity.quantities import (
     AMOUNTS,
     DATES,
-    asked_aggregate,
-    asked_order,
     order_spans,
 )
 from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES
@@ -48,9 +44,9 @@ from knowtrail.retrieval.specificity.resolver import (
     Resolution,
     plain_wording,
 )
-from knowtrail.retrieval.specificity.slots import Doubt, Slots
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
+    blanked,
     normal,
     type_words,
 )
@@ -62,6 +58,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.classifier import TemplateClassifier
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.query_templates import Template
+    from knowtrail.retrieval.specificity.slots import Slots
     from knowtrail.retrieval.specificity.vocabulary import Mention
 
 TOKENS = 900
@@ -89,7 +86,6 @@ class Understood:
     relevance: Relevance
     classification: Classification | None = None
     ordered: Mapping[str, str] | None = None
-    doubts: tuple[Doubt, ...] = ()
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     by_rules: Understood | None = None
@@ -127,14 +123,12 @@ class Rules:
         rules: Rules | None = None,
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
-        find, check = self.finder.find, self.filter.check
+        check = self.filter.check
         resolution = self.resolver.resolve(question, before, language=language)
-        whole = resolution.question
-        asked, excluded = without_excluded(whole, self.finder.find_all(whole))
-        mentions = find(asked)
+        asked, mentions, excluded = self.finder.parted(resolution.question)
         relevance = check(asked, mentions)
         if resolution.follow_up:  # what is about another field is so as it was asked
-            own = check(question, find(question))
+            own = check(question, self.finder.find(question))
             relevance = own if own.elsewhere else relevance
         classification = None
         if relevance.relevant and not resolution.lost:
@@ -233,9 +227,9 @@ class ByModel:
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
         plain = plain_wording(question)
-        if asked_distance(plain, rules.finder.find(plain)):
-            return rules.understand(question, before, language=language)
         own = rules.understand(question, before, language=language)
+        if asked_distance(plain, rules.finder.find(plain)):
+            return own
         key, last = (plain, before.turns, language, id(rules)), self._last
         try:
             if last is None or last[0] != key:
@@ -322,7 +316,6 @@ class _Checked:
             relevance=relevance,
             classification=classification,
             ordered=ordered,
-            doubts=tuple(_otherwise_ordered(said, ordered, asked, own)),
             left_out=tuple(_untaken(own, mentions, template)),
             notes=tuple(notes),
             by_rules=self.own,
@@ -340,18 +333,19 @@ class _Checked:
         said = normal(" ".join([plain, last.resolved, *last.names])).split()
         if not whole or not set(self._content(whole)) <= set(said):
             raise ModelError(f"it says what was not said: {whole[:80]!r}")
-        forms = normal(whole).split()
-        left = tuple(form for form in self._content(plain) if form not in forms)
-        antecedent = last.resolved
         return Resolution(
-            question=whole, follow_up=True, antecedent=antecedent, left_out=left
+            question=whole,
+            follow_up=True,
+            antecedent=last.resolved,
+            said=plain,
+            mentions=self.rules.finder.find(plain),
         )
 
     def _content(self, text: str) -> tuple[str, ...]:
         """Return the words of a text that say something, in their normal form."""
         named = [m.text for m in self.rules.finder.find(text) if m.kind != "generic"]
         named += [text[slice(*span)] for span in order_spans(text)]
-        words = (*residue(text, ()), *loose_words(text, ()), *named)
+        words = (*content(text), *named)
         return tuple(dict.fromkeys(normal(" ".join(words)).split()))
 
     def _taken(
@@ -442,30 +436,10 @@ def _relation(item: Item) -> str:
 
 def _without(text: str, excluded: Sequence[Mention]) -> str:
     """Return a text with blanks for what it excludes, and for the words that do."""
-    for mention in excluded:
-        start = exclusion(text, mention)[0]
-        start = mention.start if start < 0 else start
-        text = f"{text[:start]}{' ' * (mention.end - start)}{text[mention.end :]}"
+    for m in excluded:
+        start = exclusion(text, m)[0]
+        text = blanked(text, [(m.start if start < 0 else start, m.end)])
     return text
-
-
-def _otherwise_ordered(
-    said: Sequence[Item],
-    ordered: Mapping[str, str],
-    asked: str,
-    own: Sequence[Mention],
-) -> Iterator[Doubt]:
-    """Yield that an order was read otherwise than by the rules."""
-    order = asked_order(asked, own)
-    read: dict[str, object] = {"aggregate": asked_aggregate(asked)}
-    if order is not None:
-        read |= {"order": order.by, "limit": order.limit, "skip": order.skip}
-    if ordered and ordered != {n: str(v) for n, v in read.items() if v}:
-        words = [asked[slice(*span)] for span in order_spans(asked)]
-        words += [item.words for item in said if item.kind in _ORDERED]
-        whole = (w for n, w in enumerate(words) if w not in " ".join(words[:n]))
-        text = " ".join(whole)
-        yield Doubt("typo", "order", text, (" ".join(ordered.values()),))
 
 
 def _untaken(
@@ -492,8 +466,7 @@ def as_read(slots: Slots, template: Template, seen: Understood) -> Slots:
     }
     rest = {n: v for n, v in slots.values.items() if n not in _ORDERED}
     values = {n: (rest | fits)[n] for n in template.slots if n in rest | fits}
-    told = [d for d in seen.doubts if d.slot != "order" or fits]
-    return Slots(values=values, doubts=(*slots.doubts, *told))
+    return replace(slots, values=values)
 
 
 _NUMBER = re.compile(r"[1-9]\d{0,3}")

@@ -17,7 +17,7 @@ from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.yaml_lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from knowtrail.retrieval.specificity.gazetteer import Entry
 
@@ -97,6 +97,13 @@ def tokens_of(text: str) -> list[Token]:
             Token(form=_plain(word), text=word, start=start, end=start + len(word))
         )
     return found
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Return a text with blanks in some places."""
+    for start, end in spans:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text
 
 
 def normal(text: str) -> str:

@@ -66,22 +66,25 @@ def read_lines(path: Path) -> Lines:
         for token in yaml.scan(text, Loader=_loader()):
             depth += _STEPS.get(getattr(token, "id", ""), 0)
             if depth > _DEEPEST:
-                line = token.start_mark.line + 1
-                msg = f"{name}, line {line}: nested more than {_DEEPEST} deep."
-                raise InputError(msg)
+                raise _wrong(
+                    name, token.start_mark, f"nested more than {_DEEPEST} deep"
+                )
             if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
-                line = token.start_mark.line + 1
-                msg = f"{name}, line {line}: anchors and aliases are not taken."
-                raise InputError(msg)
+                raise _wrong(
+                    name, token.start_mark, "anchors and aliases are not taken"
+                )
         root = yaml.compose(text, Loader=_loader())
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = 1 if mark is None else mark.line + 1
         problem = getattr(error, "problem", None) or str(error)
-        raise InputError(f"{name}, line {line}: no YAML: {problem}.") from error
+        mark = getattr(error, "problem_mark", None)
+        raise _wrong(name, mark, f"no YAML: {problem}") from error
     lines: dict[Place, int] = {}
     value = None if root is None else _value(root, (), lines, name)
     return Lines(name=name, value=value, lines=lines)
+
+
+def _wrong(name: str, mark: Any, text: str) -> InputError:
+    return InputError(f"{name}, line {mark.line + 1 if mark else 1}: {text}.")
 
 
 def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
@@ -96,8 +99,7 @@ def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
         for key_node, value_node in node.value:
             key = str(key_node.value)
             if key in found:
-                line = key_node.start_mark.line + 1
-                raise InputError(f"{name}, line {line}: the key {key!r} occurs twice.")
+                raise _wrong(name, key_node.start_mark, f"the key {key!r} occurs twice")
             found[key] = _value(value_node, (*place, key), lines, name)
             lines[(*place, key)] = key_node.start_mark.line + 1
         return found
@@ -105,8 +107,7 @@ def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
     try:
         return loader.construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
-        line = node.start_mark.line + 1
-        msg = f"{name}, line {line}: {node.value!r} cannot be read."
-        raise InputError(msg) from error
+        said = f"{node.value!r} cannot be read"
+        raise _wrong(name, node.start_mark, said) from error
     finally:
         loader.dispose()

@@ -180,7 +180,9 @@ def test_what_both_read_is_answered_without_a_note(
                 city("Amsterdam"),
                 of_kind("order", "most venerable", "oldest"),
             ),
-            "I read 'most venerable' as oldest.",
+            f"The language model took this for {BY_DATE} (order oldest; "
+            f"institution_type M; city Amsterdam); the rules: {IN_CITY} "
+            "(institution_type M; city Amsterdam).",
         ),
         (
             "What are the two oldest museums in Amsterdam?",
@@ -190,7 +192,9 @@ def test_what_both_read_is_answered_without_a_note(
                 city("Amsterdam"),
                 of_kind("order", "oldest", "newest"),
             ),
-            "I read 'two oldest' as newest.",
+            f"The language model took this for {BY_DATE} (order newest; "
+            f"institution_type M; city Amsterdam); the rules: {BY_DATE} (order oldest; "
+            "limit 2; institution_type M; city Amsterdam).",
         ),
         (
             "Which archives are in Atlantis?",

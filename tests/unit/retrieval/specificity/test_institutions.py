@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         (
             "Hoeveel musea zijn opgericht in 1700?",
             0,
-            "Er zijn geen musea opgericht in 1700 in de graaf.",
+            "Ik ken geen musea opgericht in 1700.",
         ),
     ],
 )

@@ -123,7 +123,7 @@ ANSWERS = [
         "Scheldemuseum\n- Stad: Antwerpen\n- Type: museum",
     ),
     ("What is BE-AntAS?", "Archief Scheldemond\n- Type: archive"),
-    ("What is NL-Xyz12?", "There is no institution NL-Xyz12 in the graph."),
+    ("What is NL-Xyz12?", "I know of no institution NL-Xyz12."),
     (
         "Wat is het oudste museum in Amsterdam?",
         "Oudste museum in Amsterdam:\n- Grachten",
@@ -139,7 +139,7 @@ ANSWERS = [
     ),
     ("Which archives are in North Holland?", "1 archive in Noord-Holland:"),
     ("Which archieven are in Utrecht?", "1 archive in Utrecht:\n- Domarchief"),
-    ("Which museums are in Narnia?", "There are no museums in Narnia in the graph."),
+    ("Which museums are in Narnia?", "I know of no museums in Narnia."),
 ]
 
 
