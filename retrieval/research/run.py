@@ -66,8 +66,7 @@ def research(
 
     All of it is stored as it is made. Where the same question to the same corpus was
     left before its end, the run goes on from there, as long as the corpus is the same;
-    one that another process, if it still is, wrote to in the last ten minutes is
-    refused.
+    one that a process, if it still is, wrote to in the last ten minutes is refused.
 
     Args:
         connection: The database; it is left open.
