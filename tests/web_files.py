@@ -27,6 +27,7 @@ class WebFiles:
         ranges: Whether ranges are given.
         status: What every request is answered, where it is given.
         login: `USER:PASSWORD` that it asks for.
+        last: Byte from which on all bodies are cut, where it is given.
         cuts: How many bodies are cut in their middle from now on.
         version: Words for when all files were changed.
         asked: First byte and number of bytes of every range, None for whole files.
@@ -37,6 +38,7 @@ class WebFiles:
         self.ranges = True
         self.status: int | None = None
         self.login = ""
+        self.last: int | None = None
         self.cuts = 0
         self.version = "Thu, 01 Jan 2026 00:00:00 GMT"
         self.asked: list[tuple[int, int] | None] = []
@@ -81,8 +83,9 @@ class WebFiles:
         handler.send_header("Content-Length", str(len(body)))
         handler.send_header("Last-Modified", self.version)
         handler.end_headers()
-        if self.cuts and len(body) > 1:
-            self.cuts -= 1
+        late = self.last is not None and (self.asked[-1] or (0, 0))[0] >= self.last
+        if len(body) > 1 and (self.cuts or late):
+            self.cuts -= not late
             body, handler.close_connection = body[: len(body) // 2], True
         handler.wfile.write(body)
 
