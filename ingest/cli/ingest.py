@@ -34,6 +34,7 @@ def ingest() -> None:
     """Put texts into the graph.
 
     The same input again writes nothing; an interrupted ingest goes on where it was.
+    Dumps, lines and files may be at https://, s3:// and gs://.
     """
 
 

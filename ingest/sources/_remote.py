@@ -50,7 +50,8 @@ class RemoteFile:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self.scheme, _, rest = address.partition("://")
+        scheme, _, rest = address.partition("://")
+        self.scheme = scheme.lower()
         self.bucket = self.scheme in {"s3", "gs"}
         if not self.bucket and self.scheme not in {"http", "https"}:
             msg = (
@@ -90,7 +91,8 @@ class RemoteFile:
     @cached_property
     def _state(self) -> State:
         with closing(self.store()) as store:
-            return self.tried(store.state)
+            state: State = self.tried(store.state)
+        return state
 
     def is_file(self) -> bool:
         """Return whether it is there; `SourceError` where nobody says."""
@@ -174,8 +176,10 @@ def located_all(paths: Sequence[AnyPath | str]) -> Iterator[AnyPath]:
     """
     seen: dict[str, RemoteFile] = {}
     for path in map(located, paths):
-        pattern = isinstance(path, RemoteFile) and path.bucket and has_magic(path.key)
-        for file in path.found() if pattern else [path]:
+        files: Sequence[AnyPath] = [path]
+        if isinstance(path, RemoteFile) and path.bucket and has_magic(path.key):
+            files = path.found()
+        for file in files:
             if isinstance(file, RemoteFile) and seen.setdefault(file.key, file) != file:
                 msg = f"{seen[file.key]} and {file} have one path: take one at a time."
                 raise SourceError(msg)

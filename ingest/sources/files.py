@@ -110,7 +110,7 @@ class FilesSource:
         language: str = "en",
         max_file: int = MAX_FILE,
     ) -> None:
-        """Name a folder, or files, folders and shell patterns; nothing is opened yet.
+        """Name a folder, or files, folders and shell patterns, here or at addresses.
 
         Patterns of the names of files in folders hold in any case. The language is that
         of files that tell none; `max_file` is in bytes, ten times that for PDF.
@@ -177,7 +177,7 @@ class FilesSource:
         found: dict[str, _Entry] = {}
         for named in self._named:
             for entry in self._listed(named):
-                path = getattr(entry, "path", entry)
+                path = entry.path if isinstance(entry, _Trouble | _Passed) else entry
                 found.setdefault(self._id(path), entry)
         if all(isinstance(entry, _Passed) for entry in found.values()):
             wanted = ", ".join(self._patterns)
@@ -311,7 +311,10 @@ class FilesSource:
             if known := self._ids.get(str(file)):
                 return known
             # It may be in the corpus, or come: what is read does not decide.
-            readable = file.suffix.lower() in {*_READERS, ".pdf"} and file.is_file()
+            # Nor is a server asked for every link.
+            readable = file.suffix.lower() in {*_READERS, ".pdf"} and (
+                isinstance(file, RemoteFile) or file.is_file()
+            )
             return self._id(file) if readable else None
         except (OSError, ValueError):  # a NUL character, a name that is too long
             return None
