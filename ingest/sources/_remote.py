@@ -50,21 +50,25 @@ class RemoteFile:
 
     def __init__(self, address: str) -> None:
         self._address = address
-        scheme, _, rest = address.partition("://")
-        self.scheme = scheme.lower()
+        self.scheme = address.partition("://")[0].lower()
         self.bucket = self.scheme in {"s3", "gs"}
         if not self.bucket and self.scheme not in {"http", "https"}:
             msg = (
                 f"{self.scheme}:// is not read: http://, https://, s3:// and gs:// are."
             )
             raise SourceError(msg)
-        path, _, self._query = rest.partition("?")
-        self._place, _, key = path.partition("/")
-        if not _has_host(address):
+        try:
+            parts = urlsplit(address, allow_fragments=not self.bucket)
+            if not parts.hostname or parts.port == 0:
+                raise ValueError
+        except ValueError:
             msg = f"An address of {self.scheme}:// has no usable host: check it."
-            raise SourceError(msg)
-        self.host = self._place.rpartition("@")[2]
-        self.key = (key if self.bucket else unquote(key)).rstrip("/")
+            raise SourceError(msg) from None  # which would tell of it
+        self._root = f"{self.scheme}://{parts.netloc}"
+        self._options = f"?{parts.query}" if self.bucket and parts.query else ""
+        self.host = parts.netloc.rpartition("@")[2]
+        key = parts.path.removeprefix("/").rstrip("/")
+        self.key = key if self.bucket else unquote(key)
         named = PurePosixPath(self.key)
         self.name, self.suffix = named.name or self.host, named.suffix
 
@@ -81,8 +85,7 @@ class RemoteFile:
     def at(self, key: str) -> RemoteFile:
         """Return another file of the host or bucket."""
         where = key if self.bucket else quote(key)
-        query = f"?{self._query}" if self.bucket and self._query else ""
-        return RemoteFile(f"{self.scheme}://{self._place}/{where}{query}")
+        return RemoteFile(f"{self._root}/{where}{self._options}")
 
     def stat(self) -> State:
         """Return what is known of it, asked for once, or raise `SourceError`."""
@@ -129,8 +132,7 @@ class RemoteFile:
         """Return what asks for it, which is to be closed."""
         if not self.bucket:
             return _Web(self._address)
-        query = f"?{self._query}" if self._query else ""
-        return _Bucket(f"{self.scheme}://{self._place}{query}", self)
+        return _Bucket(self._root + self._options, self)
 
     def tried(self, ask: Callable[[], _Made]) -> _Made:
         """Return an answer, asked for several times where that may help."""
@@ -184,13 +186,6 @@ def located_all(paths: Sequence[AnyPath | str]) -> Iterator[AnyPath]:
                 msg = f"{seen[file.key]} and {file} have one path: take one at a time."
                 raise SourceError(msg)
             yield file
-
-
-def _has_host(address: str) -> bool:
-    try:
-        return bool(urlsplit(address).hostname) and urlsplit(address).port != 0
-    except ValueError:
-        return False
 
 
 def _may_pass(error: BaseException) -> bool:
