@@ -130,8 +130,8 @@ def _compared(ours: dict[str, str], theirs: dict[str, str]) -> str:
     length = f"{np.median(lengths):.2f} ({min(lengths):.2f}, {max(lengths):.2f})"
     mine, other = (f"{np.median(x):.1%} ({x.min():.1%}, {x.max():.1%})" for x in found)
     return (
-        f"Of {len(pages)} pages, medians (least, most): length {length} of theirs; ours "
-        f"has {mine} of their words, theirs {other} of ours."
+        f"Of {len(pages)} pages, medians (least, most): length {length} of theirs; "
+        f"ours has {mine} of their words, theirs {other} of ours."
     )
 
 
