@@ -34,6 +34,7 @@ def ingest() -> None:
     """Put texts into the graph.
 
     The same input again writes nothing; an interrupted ingest goes on where it was.
+    Dumps, lines and files may be at https://, s3:// and gs://.
     """
 
 
@@ -112,7 +113,7 @@ _engine = stacked(
 
 
 @ingest.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
 @click.option(
     "--namespace",
@@ -130,7 +131,7 @@ def dump(
     settings: Settings,
     /,
     *,
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     namespaces: tuple[int, ...],
     keep_disambiguation: bool,
     **options: Any,
@@ -141,27 +142,27 @@ def dump(
     source = DumpSource(
         paths, namespaces=namespaces or (0,), keep_disambiguation=keep_disambiguation
     )
-    _run(settings, source, reread=all(path.is_file() for path in paths), **options)
+    _run(settings, source, reread=source.again, **options)
 
 
 @ingest.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
 @_common
 @click.pass_obj
-def jsonl(settings: Settings, /, *, paths: tuple[Path, ...], **options: Any) -> None:
+def jsonl(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> None:
     """Ingest JSON lines: id, title, text or sentences, url, metadata.
 
     A path of - reads standard input.
     """
     from knowtrail.ingest.sources.jsonl import JsonlSource
 
-    reread = all(path.is_file() and str(path) != "-" for path in paths)
-    _run(settings, JsonlSource(paths), reread=reread, **options)
+    source = JsonlSource(paths)
+    _run(settings, source, reread=source.again, **options)
 
 
 @ingest.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
 @click.option(
     "--encoding",
@@ -178,7 +179,7 @@ def files(
     settings: Settings,
     /,
     *,
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     encoding: str | None,
     language: str,
     **options: Any,

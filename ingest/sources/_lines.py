@@ -13,13 +13,15 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from knowtrail.graph.errors import SourceError
+from knowtrail.ingest.sources._remote import located, located_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+
+    from knowtrail.ingest.sources._remote import AnyPath
 
 
-_SCANNED = 1 << 20
+_SCANNED = 1 << 18
 _PAGE = b"<page>"
 _STREAM = b"1AY&SY"
 """The mark of a first block of bzip2; `BZh` and a digit stand before it."""
@@ -85,7 +87,7 @@ def ranged(file: IO[bytes], start: int, end: int | None) -> IO[bytes]:
     return io.BufferedReader(_FileRange(file, start, end))
 
 
-def line_parts(path: Path, size: int) -> Iterator[Part]:
+def line_parts(path: AnyPath, size: int) -> Iterator[Part]:
     """Yield pieces of a file of lines of about so many bytes; compressed files whole.
 
     The file is read once, as its lines are numbered.
@@ -106,7 +108,7 @@ def line_parts(path: Path, size: int) -> Iterator[Part]:
     yield from _parts(path, [cut for cut in cuts if cut[0] < max(place, 1)])
 
 
-def dump_parts(path: Path, size: int, *, utf8: bool) -> Iterator[Part]:
+def dump_parts(path: AnyPath, size: int, *, utf8: bool) -> Iterator[Part]:
     """Yield pieces of a dump that begin with a page, at least so many bytes apart.
 
     A bzip2 file is cut between its streams, where it has several that begin with pages;
@@ -125,13 +127,14 @@ def dump_parts(path: Path, size: int, *, utf8: bool) -> Iterator[Part]:
     yield from _parts(path, [(cut, 0) for cut in cuts])
 
 
-def _parts(path: Path, cuts: list[tuple[int, int]]) -> Iterator[Part]:
+def _parts(path: AnyPath, cuts: list[tuple[int, int]]) -> Iterator[Part]:
     """Yield the pieces between places in a file, given with the lines before them."""
     status = path.stat()
     mark = f"{status.st_size} {status.st_mtime_ns}"
     file = str(path.absolute())
-    for (start, lines), (end, _) in pairwise([*cuts, (status.st_size, 0)]):
-        open_end = None if end == status.st_size else end
+    size = status.st_size or 0
+    for (start, lines), (end, _) in pairwise([*cuts, (size, 0)]):
+        open_end = None if end == size else end
         yield Part(file, start, open_end, mark, end - start, lines)
 
 
@@ -166,8 +169,10 @@ def _next(file: IO[bytes], place: int, mark: re.Pattern[bytes]) -> int | None:
 
 def _paged(file: IO[bytes], place: int) -> bool:
     file.seek(place)
+    unpacked, text = bz2.BZ2Decompressor(), b""
     try:
-        text = bz2.BZ2Decompressor().decompress(file.read(_SCANNED), 200)
+        while not text and not unpacked.eof and (block := file.read(_SCANNED)):
+            text = unpacked.decompress(block, 200)
     except OSError:
         return False
     return text.lstrip().startswith(_PAGE)
@@ -185,8 +190,8 @@ class PathsSource:
 
     unit = "bytes"
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = tuple(paths)
+    def __init__(self, paths: Sequence[AnyPath | str]) -> None:
+        self._paths = tuple(located_all(paths))
         self._finished = 0
         self._current: _Read | None = None
 
@@ -194,9 +199,20 @@ class PathsSource:
     def size(self) -> int | None:
         """Return the size of all files."""
         try:
-            return sum(path.stat().st_size for path in self._paths)
+            sizes = [path.stat().st_size for path in self._paths]
         except OSError:
             return None
+        return sum(size or 0 for size in sizes) if None not in sizes else None
+
+    @property
+    def again(self) -> bool:
+        """Return whether all files are there, and can be read more than once."""
+        return all(str(path) != STDIN and path.is_file() for path in self._paths)
+
+    def _at(self, part: Part) -> AnyPath:
+        """Return the file of a piece, with what its text leaves out."""
+        same = (path for path in self._paths if str(path) == part.file)
+        return next(same, None) or located(part.file)
 
     @property
     def position(self) -> int:
@@ -231,7 +247,7 @@ class LineFile:
     """
 
     def __init__(
-        self, path: Path, *, limit: int, start: int = 0, end: int | None = None
+        self, path: AnyPath, *, limit: int, start: int = 0, end: int | None = None
     ) -> None:
         """Open a file, `-` for standard input; a line beyond the limit is not kept.
 

@@ -19,7 +19,6 @@ import zlib
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 from xml.parsers import expat
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
     from knowtrail.ingest.sources._lines import Part
+    from knowtrail.ingest.sources._remote import AnyPath
 
 
 INVALID = "\U0010fffe"
@@ -89,7 +89,9 @@ codecs.register_error("knowtrail-invalid", _mark_invalid)
 class DumpFile:
     """One open dump file, read as text in pieces of bounded size."""
 
-    def __init__(self, path: Path, *, start: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self, path: AnyPath, *, start: int = 0, end: int | None = None
+    ) -> None:
         """Open an XML file, plain or compressed, and look at its first bytes.
 
         A range begins and ends between pages, or between the streams of bzip2 that
@@ -220,7 +222,7 @@ class DumpFile:
         return "utf-8" if known.startswith("utf-16") else known
 
 
-def _head(path: Path) -> str:
+def _head(path: AnyPath) -> str:
     text = ""
     with DumpFile(path) as file:
         while "<page>" not in text and (piece := file.read()) is not None:
@@ -450,13 +452,13 @@ class DumpSource(PathsSource):
 
     def __init__(
         self,
-        paths: Sequence[Path],
+        paths: Sequence[AnyPath | str],
         *,
         namespaces: Sequence[int] = (0,),
         keep_disambiguation: bool = False,
         max_page_chars: int = 5_000_000,
     ) -> None:
-        """Name XML files, plain or compressed by bzip2 or gzip; nothing is opened.
+        """Name XML files, plain or compressed by bzip2 or gzip, here or at addresses.
 
         Namespace 0 holds the articles.
         """
@@ -488,10 +490,10 @@ class DumpSource(PathsSource):
 
     def part_items(self, part: Part) -> Iterator[Item]:
         """Yield the pages of a piece."""
-        with DumpFile(Path(part.file), start=part.start, end=part.end) as file:
+        with DumpFile(self._at(part), start=part.start, end=part.end) as file:
             yield from self._read(file)
 
-    def _probe(self, path: Path) -> None:
+    def _probe(self, path: AnyPath) -> None:
         """Read a file up to its outermost element; refuse what is no dump."""
         reader = PageReader(max_page_chars=self._max_page_chars)
         with DumpFile(path) as file:
@@ -616,7 +618,7 @@ def _language(site: Site) -> str:
     return _PROJECT.sub("", site.dbname).replace("_", "-") or "en"
 
 
-def _not_a_dump(path: Path, error: Exception) -> SourceError:
+def _not_a_dump(path: AnyPath, error: Exception) -> SourceError:
     return SourceError(
         f"{path} is not a usable MediaWiki XML dump: {error}. Give a pages-articles "
         "file."

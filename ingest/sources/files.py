@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import posixpath
 import re
 from collections import defaultdict
 from fnmatch import fnmatchcase
@@ -26,12 +27,14 @@ from knowtrail.ingest.sources._pages import (
     read_rst,
     read_text,
 )
+from knowtrail.ingest.sources._remote import RemoteFile, located
 from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from knowtrail.ingest.records import Item
+    from knowtrail.ingest.sources._remote import AnyPath
 
 MAX_FILE = 20_000_000
 """Largest file in bytes."""
@@ -54,18 +57,18 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 class _Trouble(NamedTuple):
     """A path that cannot be read, and why."""
 
-    path: Path
+    path: AnyPath
     reason: str
 
 
 class _Passed(NamedTuple):
     """A path that is passed over, and what it is."""
 
-    path: Path
+    path: AnyPath
     reason: str
 
 
-_Entry: TypeAlias = Path | _Trouble | _Passed
+_Entry: TypeAlias = Path | RemoteFile | _Trouble | _Passed
 
 
 class _UnreadableError(ValueError):
@@ -100,14 +103,14 @@ class FilesSource:
 
     def __init__(
         self,
-        paths: Path | str | Sequence[Path | str],
+        paths: AnyPath | str | Sequence[AnyPath | str],
         patterns: Sequence[str] = PATTERNS,
         *,
         encoding: str | None = None,
         language: str = "en",
         max_file: int = MAX_FILE,
     ) -> None:
-        """Name a folder, or files, folders and shell patterns; nothing is opened yet.
+        """Name a folder, or files, folders and shell patterns, here or at addresses.
 
         Patterns of the names of files in folders hold in any case. The language is that
         of files that tell none; `max_file` is in bytes, ten times that for PDF.
@@ -115,8 +118,8 @@ class FilesSource:
         Raises:
             SettingsError: If Python knows no such encoding.
         """
-        named = [paths] if isinstance(paths, Path | str) else paths
-        self._named = [Path(path) for path in named]
+        named = [paths] if isinstance(paths, Path | RemoteFile | str) else paths
+        self._named = [located(path) for path in named]
         self.name = ", ".join(map(str, self._named))
         self._root = ""
         self.settle(None)
@@ -139,9 +142,10 @@ class FilesSource:
         corpus has none, it is the folder that is named alone, or for a new corpus the
         working folder; else None.
         """
-        alone = len(self._named) == 1 and self._named[0].is_dir()
-        folder = _absolute(self._named[0] if alone else "")
-        self._root = root if root and not (alone and _moved(root)) else folder
+        one = self._named[0] if len(self._named) == 1 else None
+        alone = one if one and one.is_dir() else None
+        moved = root and alone and _moved(root, alone)
+        self._root = root if root and not moved else _absolute(alone or "")
         return repaired(self._root) if root or alone or new else None
 
     def parts(self, size: int) -> Iterator[Part]:
@@ -150,9 +154,10 @@ class FilesSource:
         start = weight = 0
         marks: list[str] = []
         for place, (key, entry) in enumerate(self._found, start=1):
-            length, changed = 0, 0
-            if isinstance(entry, Path) and entry.is_file():
-                length, changed = entry.stat().st_size, entry.stat().st_mtime_ns
+            length, changed = 0, "0"
+            if isinstance(entry, Path | RemoteFile) and entry.is_file():
+                status = entry.stat()
+                length, changed = status.st_size or 0, str(status.st_mtime_ns)
             weight += length
             marks.append(f"{key} {length} {changed}")
             if weight >= size or place == len(self._found):
@@ -172,7 +177,7 @@ class FilesSource:
         found: dict[str, _Entry] = {}
         for named in self._named:
             for entry in self._listed(named):
-                path = entry if isinstance(entry, Path) else entry.path
+                path = entry.path if isinstance(entry, _Trouble | _Passed) else entry
                 found.setdefault(self._id(path), entry)
         if all(isinstance(entry, _Passed) for entry in found.values()):
             wanted = ", ".join(self._patterns)
@@ -181,15 +186,17 @@ class FilesSource:
         self.size, self.position = len(found), 0
         self._ids, self._stems = {}, defaultdict(list)
         for identity, entry in found.items():
-            if isinstance(entry, Path):
+            if isinstance(entry, Path | RemoteFile):
                 self._ids[_absolute(entry)] = identity
                 stem = PurePosixPath(identity).stem.casefold()
                 self._stems[stem].append(identity)
         return found
 
-    def _listed(self, named: Path) -> Iterator[_Entry]:
+    def _listed(self, named: AnyPath) -> Iterator[_Entry]:
         text = str(named)
-        if named.is_dir():
+        if isinstance(named, RemoteFile):
+            yield from _remote(named, self._patterns)
+        elif named.is_dir():
             yield from _walk(named, self._patterns)
         elif os.path.lexists(named):
             yield named
@@ -202,7 +209,7 @@ class FilesSource:
     def _read_all(self, found: Mapping[str, _Entry]) -> Iterator[Item]:
         passed = []
         for identity, entry in found.items():
-            if isinstance(entry, Path):
+            if isinstance(entry, Path | RemoteFile):
                 yield self._item(identity, entry)
             elif isinstance(entry, _Trouble):
                 yield Failure(title=identity, message=entry.reason)
@@ -214,10 +221,16 @@ class FilesSource:
             self.position += 1
             yield item
 
-    def _id(self, path: Path) -> str:
-        return repaired(Path(os.path.relpath(path, self._root)).as_posix())
+    def _id(self, path: AnyPath) -> str:
+        """Return the path in the folder, or below the host of a file elsewhere."""
+        text, root, away = str(path), self._root, "://" in self._root
+        if isinstance(path, RemoteFile) and not (away and text.startswith(f"{root}/")):
+            return repaired(path.key)
+        if away and not isinstance(path, RemoteFile):
+            root = ""
+        return repaired(Path(os.path.relpath(text, root or None)).as_posix())
 
-    def _item(self, identity: str, path: Path) -> Item:
+    def _item(self, identity: str, path: AnyPath) -> Item:
         kind = path.suffix.lower()
         try:
             page = self._page(path, kind)
@@ -240,7 +253,7 @@ class FilesSource:
             language=page.language or self._language,
         )
 
-    def _page(self, path: Path, kind: str) -> Page:
+    def _page(self, path: AnyPath, kind: str) -> Page:
         """Return what a file says, or raise why it cannot be read or is left out."""
         if kind == ".pdf":
             return read_pdf(_bytes(path, limit=10 * self._max_file))
@@ -261,7 +274,7 @@ class FilesSource:
         return self._encoding
 
     def _links(
-        self, identity: str, path: Path, links: Sequence[Link]
+        self, identity: str, path: AnyPath, links: Sequence[Link]
     ) -> Iterator[Link]:
         """Yield those links of a file that may lead to documents."""
         for link in links:
@@ -278,7 +291,7 @@ class FilesSource:
                     source_id=file,
                 )
 
-    def _file_at(self, path: Path, address: str) -> str | None:
+    def _file_at(self, path: AnyPath, address: str) -> str | None:
         """Return the id of the file at an address in a file, None for other places."""
         try:
             parts = urlsplit(address)
@@ -287,13 +300,21 @@ class FilesSource:
         if parts.scheme or parts.netloc or not parts.path:
             return None
         place = unquote(parts.path)
-        base = self._root if place.startswith("/") else path.parent
         try:
-            file = Path(_absolute(f"{base}/{place}"))
+            if isinstance(path, RemoteFile):
+                inner = f"/{posixpath.dirname(path.key)}/{place}"
+                inner = posixpath.normpath(place if place.startswith("/") else inner)
+                file: AnyPath = path.at(inner.lstrip("/"))
+            else:
+                base = self._root if place.startswith("/") else path.parent
+                file = Path(_absolute(f"{base}/{place}"))
             if known := self._ids.get(str(file)):
                 return known
             # It may be in the corpus, or come: what is read does not decide.
-            readable = file.suffix.lower() in {*_READERS, ".pdf"} and file.is_file()
+            # Nor is a server asked for every link.
+            readable = file.suffix.lower() in {*_READERS, ".pdf"} and (
+                isinstance(file, RemoteFile) or file.is_file()
+            )
             return self._id(file) if readable else None
         except (OSError, ValueError):  # a NUL character, a name that is too long
             return None
@@ -313,8 +334,10 @@ class FilesSource:
         return min(found, key=rank, default=None)
 
 
-def _absolute(path: Path | str) -> str:
+def _absolute(path: AnyPath | str) -> str:
     """Return a path from the root; links stay, as ids go through them."""
+    if isinstance(path, RemoteFile):
+        return str(path)
     return os.path.abspath(path)  # noqa: PTH100 - resolve follows links
 
 
@@ -323,8 +346,10 @@ def _placed(entry: _Entry) -> _Entry:
     return Path(_absolute(entry)) if isinstance(entry, Path) else entry
 
 
-def _moved(root: str) -> bool:
+def _moved(root: str, alone: AnyPath) -> bool:
     """Return whether the folder of a corpus is no longer where it was."""
+    if "://" in root:
+        return not isinstance(alone, RemoteFile)
     return not os.path.isdir(root)  # noqa: PTH112 - as text, like the paths of ids
 
 
@@ -347,7 +372,7 @@ def _declared(data: bytes, kind: str) -> str | None:
         return None
 
 
-def _bytes(path: Path, *, limit: int) -> bytes:
+def _bytes(path: AnyPath, *, limit: int) -> bytes:
     try:
         if not path.is_file():
             raise _UnreadableError("not a regular file")
@@ -397,6 +422,27 @@ def _decoded(data: bytes, encoding: str | None, *, errors: str = "strict") -> st
     return data.decode(name, errors).removeprefix("\ufeff")
 
 
+def _remote(named: RemoteFile, patterns: Sequence[str]) -> Iterator[_Entry]:
+    """Yield a file, those that match a pattern in a bucket, or those of a folder."""
+    if not named.bucket:
+        named.stat()
+        yield named
+    elif has_magic(named.key):
+        yield from named.found()
+    elif not named.is_dir():
+        named.stat()
+        yield named
+    else:
+        for file in named.found():
+            inner = file.key.removeprefix(named.key)
+            if any(part.startswith(".") for part in inner.split("/")):
+                yield _Passed(file, "hidden")
+            elif any(fnmatchcase(file.name.lower(), p.lower()) for p in patterns):
+                yield file
+            else:
+                yield _Passed(file, _ending(file))
+
+
 def _walk(folder: Path, patterns: Sequence[str]) -> Iterator[_Entry]:
     """Yield the files below a folder by path; those that do not match as such."""
     # Patterns of names hold in any case. Names that begin with a dot are passed over,
@@ -438,7 +484,7 @@ def _walked(
             yield from _walked(path, patterns, (*entered, real))
 
 
-def _ending(path: Path) -> str:
+def _ending(path: AnyPath) -> str:
     """Return the ending of a file's name in words, for the count of such files."""
     return path.suffix.lower() or "without an ending"
 

@@ -23,6 +23,7 @@ from knowtrail.ingest.sources._lines import (
     PathsSource,
     line_parts,
 )
+from knowtrail.ingest.sources._remote import RemoteFile
 from knowtrail.ingest.sources._values import (
     BadValueError,
     as_text,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from knowtrail.ingest.records import Item
     from knowtrail.ingest.sources._lines import Part
+    from knowtrail.ingest.sources._remote import AnyPath
 
 MAX_LINE = 20_000_000
 """Longest line in bytes; a longer one fails without being held in memory."""
@@ -55,9 +57,9 @@ class JsonlSource(PathsSource):
     `language`, `revision`, `categories` (strings), `links` (`start`, `end`, `target`),
     `sections` (`title`, `start`, `level`) and `metadata`; any other key is metadata.
     The id of a record is its `id`, else its title, else a key of line number and path
-    of the file, relative to the working folder where it lies below it: records that
-    are to be updated one by one, or come from standard input twice, need one of the
-    first two.
+    of the file, relative to the working folder where it lies below it, or to its host
+    or bucket: records that are to be updated one by one, or come from standard input
+    twice, need one of the first two.
 
     A line that cannot be used is a `Failure` titled `file:line`, and the rest goes on;
     blank lines are skipped. Files compressed with gzip or bzip2 are read as they are.
@@ -65,7 +67,7 @@ class JsonlSource(PathsSource):
 
     def __init__(
         self,
-        paths: Sequence[Path | str],
+        paths: Sequence[AnyPath | str],
         *,
         language: str = "en",
         max_line: int = MAX_LINE,
@@ -74,7 +76,7 @@ class JsonlSource(PathsSource):
 
         The language is that of records that name none; the longest line is in bytes.
         """
-        super().__init__([Path(path) for path in paths])
+        super().__init__(paths)
         self._language = language
         self._max_line = max_line
         self.name = ", ".join(_name(path) for path in self._paths)
@@ -89,7 +91,7 @@ class JsonlSource(PathsSource):
 
     def part_items(self, part: Part) -> Iterator[Item]:
         """Yield the records of a piece."""
-        path = Path(part.file)
+        path = self._at(part)
         file = LineFile(path, limit=self._max_line, start=part.start, end=part.end)
         return self._read(path, file, part.lines)
 
@@ -121,7 +123,7 @@ class JsonlSource(PathsSource):
         if not usable:
             _refuse(self.name, first)
 
-    def _read(self, path: Path, file: LineFile, before: int = 0) -> Iterator[Item]:
+    def _read(self, path: AnyPath, file: LineFile, before: int = 0) -> Iterator[Item]:
         number = before
         with self._reading(file):
             try:
@@ -136,7 +138,7 @@ class JsonlSource(PathsSource):
                     )
                 )
 
-    def _item(self, line: bytes | None, path: Path, number: int) -> Item:
+    def _item(self, line: bytes | None, path: AnyPath, number: int) -> Item:
         place = f"{_name(path)}:{number}"
         if line is None:
             size = f"{self._max_line:,} bytes"
@@ -149,7 +151,7 @@ class JsonlSource(PathsSource):
             return Failure(title=place, message=str(error))
 
     def _document(
-        self, line: bytes, path: Path, number: int, place: str
+        self, line: bytes, path: AnyPath, number: int, place: str
     ) -> RawDocument | LeftOut:
         return document_of(
             decode_line(line, first=number == 1),
@@ -185,24 +187,26 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _name(path: Path) -> str:
+def _name(path: AnyPath) -> str:
     """Return what the file is called in messages and keys."""
     return "stdin" if str(path) == STDIN else path.name
 
 
-def _place(path: Path) -> str:
+def _place(path: AnyPath) -> str:
     """Return what tells the file from others of its name, however it was written."""
     if str(path) == STDIN:
         return _name(path)
+    if isinstance(path, RemoteFile):
+        return path.key
     whole, here = path.absolute(), Path.cwd()
     return (whole.relative_to(here) if whole.is_relative_to(here) else whole).as_posix()
 
 
-def _check(path: Path) -> None:
+def _check(path: AnyPath) -> None:
     if str(path) == STDIN:
         return
     try:
-        empty = not path.stat().st_size
+        empty = path.stat().st_size == 0
     except OSError as error:
         msg = f"Cannot read {path}: {error.strerror}. Check the path."
         raise SourceError(msg) from error

@@ -16,6 +16,7 @@ from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import IngestOptions, RayEngine, ingest_corpus
 from knowtrail.ingest.ray_engine import ray_itself
+from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
 
 CORPUS = "rays"
@@ -58,7 +59,7 @@ def ingest(uri: str, home: str, address: str, work: str, file: str) -> int:
         try:
             report = ingest_corpus(
                 connection,
-                [JsonlSource([file])],
+                [(DumpSource if ".bz2" in file else JsonlSource)([file])],
                 corpus=CORPUS,
                 embedder=SlowEmbedder(16),
                 settings=settings,

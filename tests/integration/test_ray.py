@@ -15,11 +15,14 @@ import pytest
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
 from knowtrail.ingest.verify import corpus_digest
 from tests.command_line import ROOT
 from tests.databases import drop_vector_indexes
+from tests.dumps import multistream, page
 from tests.integration.ray_child import CORPUS, OPTIONS, SlowEmbedder
+from tests.web_files import web_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,3 +139,55 @@ def test_kills_leave_the_digest_of_one_machine(
     assert kept.items() <= again.items()
     assert corpus_digest(connection, CORPUS).value == wanted
     assert not made()
+
+
+def test_workers_read_ranges_of_the_web(
+    connection: Connection,
+    server: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: subprocess.Popen[str],
+) -> None:
+    """The graph is that of the local file; no secret of the address is in a file."""
+    drop_vector_indexes(connection)
+    monkeypatch.chdir(tmp_path)
+    rows = [json.dumps({"text": f"Planet {n} turns. " * 9}) for n in range(60)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    pages = [page(f"P {n}", f"Star {n} shines.\n" * 9, number=n) for n in range(60)]
+    (tmp_path / "dump.bz2").write_bytes(multistream(pages, each=3))
+    assert cluster.stdout is not None
+    address = cluster.stdout.readline().strip()
+    work = tmp_path / "work"
+    for source in (JsonlSource(["rows.jsonl"]), DumpSource(["dump.bz2"])):
+        ingest_corpus(
+            connection,
+            [source],
+            corpus=CORPUS,
+            embedder=SlowEmbedder(16),
+            settings=Settings(home=tmp_path / "home"),
+            options=OPTIONS,
+        )
+        wanted = corpus_digest(connection, CORPUS).value
+        delete_corpus(connection, CORPUS, work=tmp_path / "home" / "work")
+        with web_files(tmp_path) as web:
+            web.login = "me:s3cret"
+            place = web.address.replace("//", "//me:s3cret@")
+            words = (server.uri or "", tmp_path / "home", address, work)
+            driver = _child(
+                "ingest",
+                *words,
+                f"{place}/{source.name}?sig=hush",
+                password=server.password or "",
+            )
+            with driver:
+                _until(lambda: any(work.glob("ray-*/manifest.json")), driver)
+                (manifest,) = (p.read_text() for p in work.glob("ray-*/manifest.json"))
+                out, err = driver.communicate(timeout=300)
+            asked = {place for place in web.asked if place}
+
+        assert (driver.returncode, out, "Traceback" in err) == (0, "60 0\n", False), err
+        assert len(json.loads(manifest)["shards"]) > 2
+        assert not [word for word in ("s3cret", "hush") if word in manifest]
+        assert len(asked) > 2
+        assert corpus_digest(connection, CORPUS).value == wanted
+        delete_corpus(connection, CORPUS, work=tmp_path / "home" / "work")
