@@ -307,6 +307,7 @@ def _one_kill(place: Place, work: Work, chance: random.Random) -> int:
     if process.poll() is not None:
         process.communicate()
         work.done["late"] += 1
+        work.seconds *= 0.9
         return 0
     begin = time.monotonic()
     if work.server:
@@ -336,7 +337,7 @@ def _one_kill(place: Place, work: Work, chance: random.Random) -> int:
         )
         work.half += [f.check for f in found if f.check != UNFINISHED]
         connection.run_schema(QUIET)
-    place.done(work)
+    work.seconds = min(work.seconds, place.done(work))  # or kills come too late
     with place.connected(work.home) as connection:
         found = [f for f in verify_corpus(connection, CORPUS) if f.count]
         work.half += [f.check for f in found]

@@ -2,6 +2,7 @@
 // params: corpus, mostLinked, linkedShare
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})
+WHERE k.status = 'complete'
 WITH COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk) } AS chunks
 MATCH (n:Term {corpus: $corpus})
 WITH n, COUNT { (n)<-[:NAMES]-(:Chunk) } AS edges,
