@@ -25,19 +25,28 @@ from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_OTHERS = {
-    "name": ("title",),
-    "class_name": ("className", "class"),
-    "url": ("website",),
-    "address": ("institution_address",),
-    "latitude": ("lat",),
-    "longitude": ("lon", "lng", "long"),
+FIELDS: dict[str, tuple[str, ...]] = {
+    "id": ("id",),
+    "uri": ("uri",),
+    "name": ("name", "title"),
+    "type": ("type",),
+    "class_name": ("className", "class_name", "class"),
+    "city": ("city",),
+    "region": ("region",),
+    "country": ("country",),
+    "isil": ("isil",),
+    "ghcid": ("ghcid",),
+    "founded": ("founded",),
+    "budget": ("budget",),
+    "url": ("url", "website"),
+    "description": ("description",),
+    "address": ("address", "institution_address"),
+    "postcode": ("postcode",),
+    "latitude": ("latitude", "lat"),
+    "longitude": ("longitude", "lon", "lng", "long"),
+    "governing_body": ("governing_body",),
+    "language": ("language",),
 }
-_NAMES = """
-id uri name type class_name city region country isil ghcid founded budget url
-description address postcode latitude longitude governing_body language
-"""
-FIELDS = {name: (name, *_OTHERS.get(name, ())) for name in _NAMES.split()}
 """Field -> columns that mean it unless the caller says otherwise, the first first.
 
 `institution_type` is no name of a type on purpose: some lists have the kind of body

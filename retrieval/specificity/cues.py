@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _PLACES = frozenset({*PLACES, "place"})
 _P = patterns_of("cues")
+_ONE = frozenset({"one", "ones", "een", "\u00e9\u00e9n"})
 _COMPARING = frozenset({"compar", "vergel", "versus"})
 
 
@@ -144,7 +145,7 @@ class Account:
         forms = set(normal(last.question).split())
         own = self._left(seen.asked, seen.mentions, self.added, (), gazetteer)
         heard = " ".join(seen.left_out).split()
-        own += [t for t in (*away, *said) if not set(normal(t).split()) <= forms]
+        own += [*away, *(t for t in said if not set(normal(t).split()) <= forms)]
         told = (*seen.left_out, *(text for text in own if text not in heard))
         return tuple(dict.fromkeys(told))
 
@@ -159,7 +160,8 @@ class Account:
         """Return what is not heeded, in order; `lost` is what the query knows not."""
         values, order = self.slots.values, self.slots.values.get("order")
         aims = {str(self.template.intent), *(values.keys() & {"date", "budget"})}
-        aims |= {m.kind for m in (*added, *self.seen.excluded)}
+        aims |= {m.kind for m in added}
+        aims |= {m.kind for m in self.seen.excluded} & {"date", "budget"}
         if "name" in self.template.each and order is None:
             aims.discard("compare")  # which is older is told, whatever is asked
         aims |= {"budget", "ranked"} if order in {"richest", "poorest"} else set()
@@ -174,8 +176,9 @@ class Account:
             or (m.kind in values and _beside(m, said))
         ]
         for start, text in _phrases(question, mentions, aims):
-            spans.append((start, start + len(text)))
-            if not any(a <= start < b for a, b in ordered):
+            end = start + len(text)
+            if not any(a <= start and end <= b for a, b in ordered):
+                spans.append((start, end))
                 found.append((start, text))
         for token in tokens_of(question):
             known = token.form in said or _container(token, mentions, gazetteer)
@@ -204,9 +207,11 @@ def _phrases(
     question: str, mentions: Sequence[Mention], aims: set[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield what changes a question as a whole, or beside a date or an amount."""
-    names = ["sorted"] if "budget" in aims else ["sorted", "each"]
-    for name in names:
-        yield from ((found.start(), found[0]) for found in _P[name].finditer(question))
+    for name in ("sorted", "each"):
+        for found in _P[name].finditer(question):
+            yearly = found[0].casefold().endswith(("year", "jaar"))
+            if not (yearly and "budget" in aims):  # such a budget is one
+                yield found.start(), found[0]
     for m in mentions:
         if m.kind in {"date", "budget"} and (
             vague := _P["vague"].search(question[: m.start])
@@ -253,7 +258,8 @@ def _heeded(token: Token, aims: set[str], question: str) -> bool:
     form, named = token.form, token.text[0].isupper() and token.start
     if form in _USED_BY:
         return bool(_USED_BY[form] & aims)
-    if form in _BEYOND or form.isdigit() or (form in CALENDAR and named):
+    number = form.isdigit() or (is_number(form) and form not in _ONE)
+    if form in _BEYOND or number or (form in CALENDAR and named):
         return False
     if is_ordering(form):
         return "compare" in aims

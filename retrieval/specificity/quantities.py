@@ -388,7 +388,9 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
 
 def _order_words(degree: str) -> dict[str, re.Pattern[str]]:
     """Return the words of each order that name the first, or that only compare."""
-    parts = {"BUDGET": _DATA["budget_words"], "SORTED": _DATA["sorted"]}
+    names = ("sorted", "dated", "aged", "ascending", "descending")
+    parts = {name.upper(): _DATA[name] for name in names}
+    parts["BUDGET"] = _DATA["budget_words"]
 
     def pattern(words: str) -> re.Pattern[str]:
         for name, part in parts.items():
@@ -412,6 +414,7 @@ _RANK = _compiled(
     r"\b(?:(?P<nth>\d+)(?:st|nd|rd|th|e|de|ste)"
     rf"|op (?P<after>\d+|een|\u00e9\u00e9n) na)[ -](?:de |het )?(?:{_FIRST})"
 )
+_FIRST_OF = _compiled(r" (?:first|eerst)$")
 _OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
 
 
@@ -438,8 +441,8 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     question = blanked(question, ((m.start, m.end) for m in names))
     compared = len(names) > 1
     text = Digits(question).text
-    ranks = ("richest", "poorest", "newest", "oldest")
-    found = [by for by in ranks if _MOST[by].search(text)]
+    said = {by: first for by, words in _MOST.items() if (first := words.search(text))}
+    found = sorted(said, key=lambda by: _precedence(by, said[by]))
     if compared:
         found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
         found.sort(key=lambda by: by in {"oldest", "newest"})
@@ -454,6 +457,15 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     return Order(by=found[0], limit=None if limit is None else int(limit))
 
 
+def _precedence(by: str, said: re.Match[str]) -> tuple[bool, bool, int, int]:
+    """Return what puts one order of a text before others: money, then `oldest first`.
+
+    Then that which is said first, and of those the longest.
+    """
+    later = not _FIRST_OF.search(said[0])
+    return by in {"oldest", "newest"}, later, said.start(), -len(said[0])
+
+
 def order_spans(
     question: str, taken: Collection[str] | None = None, *, compared: bool = False
 ) -> list[tuple[int, int]]:
@@ -462,16 +474,24 @@ def order_spans(
     Of what is taken, slots and their values; None for all of them.
     """
     view = Digits(question)
-    named = [("limit", _LIMIT), ("skip", _RANK), *_MOST.items(), *_WHOLE.items()]
+    ranked = taken is not None and "skip" in taken  # which says its order, too
+    orders = () if ranked else _MOST.items()
+    named = [("limit", _LIMIT), ("skip", _RANK), *orders, *_WHOLE.items()]
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
     other = [words for by, words in _MOST.items() if taken and by not in taken]
-    return [
-        (view.place(found.start()), view.place(found.end()))
-        for pattern in patterns
-        for found in pattern.finditer(view.text)
-        if pattern is not _LIMIT or not any(words.search(found[0]) for words in other)
-    ]
+    spans = []
+    for pattern in patterns:
+        for number, found in enumerate(pattern.finditer(view.text)):
+            limit = pattern is _LIMIT and taken is not None
+            if limit and any(words.search(found[0]) for words in other):
+                continue
+            if limit and taken and not {*filter(None, found.groups())} & {*taken}:
+                continue  # `the top 3` after the oldest one
+            if number and taken is not None and not _FIRST_OF.search(found[0]):
+                continue  # `the oldest and the second oldest`
+            spans.append((view.place(found.start()), view.place(found.end())))
+    return spans
 
 
 @lru_cache(maxsize=4096)

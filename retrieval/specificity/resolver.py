@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.conversation import NAMES
 from knowtrail.retrieval.specificity.cues import residue
-from knowtrail.retrieval.specificity.institutions import asked_distance
+from knowtrail.retrieval.specificity.institutions import asked_distance, pairs_of
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
     named_kind,
@@ -167,12 +167,13 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
     if now.budget and not now.budget[0] and before.budget:
         relation = before.budget[0] if before.budget[0] != "between" else ""
         budget = relation, now.budget[1]
+    date, budget = _both(before.date, now.date), _both(before.budget, budget)
     return Frame(
         intent="name" if names else intent,
         letters=now.letters if typed else before.letters,
         generic=now.generic if typed else before.generic,
         places=places,
-        date=now.date or before.date,
+        date=date,
         budget=budget,
         order=order,
         aggregate=now.aggregate or (None if now.listed or order else before.aggregate),
@@ -182,6 +183,30 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
         excluded=tuple(dict.fromkeys((*before.excluded, *now.excluded))),
         near=now.near if now.places else before.near,
     )
+
+
+def _both(
+    before: tuple[str, str] | None, now: tuple[str, str] | None
+) -> tuple[str, str] | None:
+    """Return two bounds as a range where they face each other, else the later one."""
+    if before is None or now is None or before == now:
+        return now or before
+    for low, high in ((before, now), (now, before)):
+        if low[0] in _LOWER and high[0] in _UPPER and _years(low[1], high[1]):
+            first = int(low[1]) + _LOWER[low[0]]
+            last = int(high[1]) - _UPPER[high[0]]
+            return ("between", f"{first}/{last}") if first <= last else now
+    return now
+
+
+def _face(before: tuple[str, str] | None, now: tuple[str, str] | None) -> bool:
+    """Return whether two bounds of budgets would be a range, which no frame has."""
+    relations = {one[0] for one in (before, now) if one}
+    return bool(relations & {"above", "at_least"} and relations & {"below", "at_most"})
+
+
+def _years(*texts: str) -> bool:
+    return all(len(text) == 4 and text.isdigit() for text in texts)
 
 
 def sentence(frame: Frame, language: str) -> str | None:
@@ -200,6 +225,9 @@ def sentence(frame: Frame, language: str) -> str | None:
     return made or None
 
 
+_LOWER = {"after": 1, "since": 0}
+_UPPER = {"before": 1, "until": 0}
+"""Relation of a year -> whether that year itself is out."""
 _CONNECTING = word_list("connecting")
 _TYPES = frozenset({"institution_type", "generic"})
 _ALONE = frozenset({"name", "identifier"})
@@ -251,9 +279,10 @@ class ConversationContextResolver:
         if last is not None and "budget" in last.slots:
             question = in_euro(question)
         mentions = self._finder.find(question)
-        if (moved := _without_lead(question, mentions)) != question:
+        rest, kept, out = self._finder.parted(question)
+        moved = question if out else _without_lead(question, mentions)
+        if moved != question:
             whole = self.resolve(moved, conversation, language=language)
-            rest, kept, out = self._finder.parted(question)
             return replace(whole, said=rest, mentions=kept, excluded=out)
         if (one := _of_one(question, mentions, last, language)) is not None:
             return one
@@ -284,11 +313,15 @@ class ConversationContextResolver:
             before = Frame(places=before.places)
         if not now.places and before.places and (kind := named_kind(question)):
             now = replace(now, places=tuple((kind, name) for _, name in before.places))
+        if not _P["joining"].search(question):
+            before = replace(before, date=None if now.date else before.date)
         if now.names and not before.names and len(last.names) == 1:
             before = replace(before, names=last.names)
         several = bool(_P["several"].search(question))
         made = sentence(_merged(before, now, several=several), language)
-        if made is None:
+        apart = pairs_of(self._finder.find(last.resolved))
+        alone = not (now.letters or now.generic or now.places)
+        if made is None or (apart and alone) or _face(before.budget, now.budget):
             return Resolution(question=question, follow_up=True)
         return Resolution(
             question=made,
@@ -317,6 +350,8 @@ def _builds_on_another(
         return bool(_P["opening"].search(question)) and len(tokens_of(question)) <= 12
     if _nowhere(question):
         return not placed
+    if measured and not (typed or placed or alone):
+        return True
     known = _CONNECTING if alone else _CONNECTING | _QUANTITY
     rest = [w for w in question_words(question, mentions) if w not in known]
     if _P["everything"].search(question) and placed:
@@ -379,9 +414,11 @@ def _of_one(
     if nth and last and names:
         question = Digits(question).text
         place = int(nth["nth"]) - 1 if nth["nth"] else (-1 if nth["last"] else 0)
-        whole = (1 if place < 0 else place) < len(names) < NAMES + (place >= 0)
-        whole = whole and last.template_id not in _INTENTS  # but a list
-        names, found = tuple(names[place:][:1]) if whole else (), nth
+        several = len(names) > (1 if nth["last"] else place)
+        # The last name that is kept is the last of all where there may be no more.
+        whole = len(names) < NAMES or (len(names) == NAMES and not nth["last"])
+        known = several and whole and last.template_id not in _INTENTS  # but a list
+        names, found = tuple(names[place:][:1]) if known else (), nth
     elif not found and last and not mentions and asked_columns(question):
         loose = residue(question, mentions) or _P["those"].search(question)
         apart = asked_order(question) or _P["count"].search(question)
