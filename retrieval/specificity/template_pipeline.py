@@ -414,6 +414,10 @@ class Run:
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             self._hint(slots)
+        if (by := values.get("order")) and "limit" not in values and found.rows:
+            kind = "budget" if by in {"richest", "poorest"} else "date"
+            told = fixed_text(f"unranked_{kind}", self.language)
+            self.known["notes"] = (*self.known["notes"], told)
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)

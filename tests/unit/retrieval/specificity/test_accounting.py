@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -362,6 +364,7 @@ def test_a_list_is_sorted_in_the_direction_that_is_asked(
 
     assert (result.status, result.left_out) == ("answered", ())
     assert told in result.answer
+    assert re.search("not in the list|niet in de lijst", " ".join(result.notes))
 
 
 PAIRED = "Archives from Utrecht and museums from Amsterdam"
