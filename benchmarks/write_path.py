@@ -113,7 +113,7 @@ def rebuild(server: Server, indexes: Sequence[str]) -> Callable[[], None]:
         connection.run_schema(f"DROP INDEX {name} IF EXISTS")
 
     def build() -> None:
-        apply_schema(connection, dimensions=DIMENSIONS)
+        apply_schema(connection, dimensions=DIMENSIONS, also=["sentences"])
         while True:
             states = {
                 row["name"]: row["state"] for row in connection.read("schema/indexes")
