@@ -245,8 +245,8 @@ def _gone(owner: str) -> bool:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # it is somebody else's
-        return False
+    except PermissionError:
+        pass  # it is somebody else's
     return False
 
 

@@ -479,19 +479,26 @@ def order_spans(
     named = [("limit", _LIMIT), ("skip", _RANK), *orders, *_WHOLE.items()]
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
-    other = [words for by, words in _MOST.items() if taken and by not in taken]
-    spans = []
-    for pattern in patterns:
-        for number, found in enumerate(pattern.finditer(view.text)):
-            limit = pattern is _LIMIT and taken is not None
-            if limit and any(words.search(found[0]) for words in other):
-                continue
-            if limit and taken and not {*filter(None, found.groups())} & {*taken}:
-                continue  # `the top 3` after the oldest one
-            if number and taken is not None and not _FIRST_OF.search(found[0]):
-                continue  # `the oldest and the second oldest`
-            spans.append((view.place(found.start()), view.place(found.end())))
-    return spans
+    return [
+        (view.place(found.start()), view.place(found.end()))
+        for pattern in patterns
+        for number, found in enumerate(pattern.finditer(view.text))
+        if taken is None or _is_taken(pattern, found, number, taken)
+    ]
+
+
+def _is_taken(
+    pattern: re.Pattern[str], found: re.Match[str], number: int, taken: Collection[str]
+) -> bool:
+    """Return whether words are of what is taken, and no second time after `number`."""
+    if pattern is _LIMIT:
+        others = (words for by, words in _MOST.items() if by not in taken)
+        if any(words.search(found[0]) for words in others):
+            return False
+        if not {*filter(None, found.groups())} & {*taken}:
+            return False  # `the top 3` after the oldest one
+    # `The oldest and the second oldest` are two orders, `by age, oldest first` is one.
+    return not number or bool(_FIRST_OF.search(found[0]))
 
 
 @lru_cache(maxsize=4096)

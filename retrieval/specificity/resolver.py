@@ -167,13 +167,12 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
     if now.budget and not now.budget[0] and before.budget:
         relation = before.budget[0] if before.budget[0] != "between" else ""
         budget = relation, now.budget[1]
-    date, budget = _both(before.date, now.date), _both(before.budget, budget)
     return Frame(
         intent="name" if names else intent,
         letters=now.letters if typed else before.letters,
         generic=now.generic if typed else before.generic,
         places=places,
-        date=date,
+        date=_both(before.date, now.date),
         budget=budget,
         order=order,
         aggregate=now.aggregate or (None if now.listed or order else before.aggregate),
@@ -188,7 +187,7 @@ def _merged(before: Frame, now: Frame, *, several: bool) -> Frame:
 def _both(
     before: tuple[str, str] | None, now: tuple[str, str] | None
 ) -> tuple[str, str] | None:
-    """Return two bounds as a range where they face each other, else the later one."""
+    """Return two dates as a range where they bound one, else the later one."""
     if before is None or now is None or before == now:
         return now or before
     for low, high in ((before, now), (now, before)):
@@ -313,8 +312,8 @@ class ConversationContextResolver:
             before = Frame(places=before.places)
         if not now.places and before.places and (kind := named_kind(question)):
             now = replace(now, places=tuple((kind, name) for _, name in before.places))
-        if not _P["joining"].search(question):
-            before = replace(before, date=None if now.date else before.date)
+        if now.date and not _P["joining"].search(question):
+            before = replace(before, date=None)
         if now.names and not before.names and len(last.names) == 1:
             before = replace(before, names=last.names)
         several = bool(_P["several"].search(question))
