@@ -397,12 +397,16 @@ def _forget_research(connection: Connection) -> None:
 
 
 def _claims(connection: Connection) -> Any:
-    return connection.query(
-        "MATCH (r:Research) OPTIONAL MATCH (c:Claim) "
-        "RETURN count(DISTINCT r) AS runs, collect(DISTINCT c.text) AS claims"
-    ) and sorted(
-        row["text"] for row in connection.query("MATCH (c:Claim) RETURN c.text AS text")
+    """Return the claims of the newest run; nothing where a run is not complete.
+
+    Where one is killed after its last write, the same question begins another.
+    """
+    rows = connection.query(
+        "MATCH (r:Research) WITH r ORDER BY r.createdAt "
+        "RETURN r.status AS status, "
+        "COLLECT { MATCH (r)-[:CLAIMS]->(c) RETURN c.text ORDER BY c.text } AS claims"
     )
+    return {row["status"] for row in rows} == {"complete"} and rows[-1]["claims"]
 
 
 def _soak(place: Place, seconds: float, given: argparse.Namespace) -> None:

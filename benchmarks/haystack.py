@@ -123,10 +123,16 @@ class Reader(MemoryReader):
         return [found.ids[i] for i in order][:most]
 
     def anchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+        self,
+        vector: Vector,
+        k: int,
+        *,
+        documents: bool = False,
+        words: str = "",
+        texts: bool = False,
     ) -> Candidates:
         """Return the nearest chunks and those with most of the words."""
-        found = super().anchors(vector, k, documents=documents)
+        found = super().anchors(vector, k, documents=documents, texts=texts)
         more = self.by_words(words, anchor_hits(k))
         new = [i for i in more if i not in set(found.ids)]
         rows = [self._row[i] for i in new]
@@ -136,6 +142,7 @@ class Reader(MemoryReader):
             vectors=np.concatenate((found.vectors, self._vectors[rows])),
             documents=(*found.documents, *(one.document_id for one in chunks)),
             by_words=tuple(more),
+            texts=found.texts,
         )
 
 

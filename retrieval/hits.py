@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from knowtrail.retrieval.algorithms.asking import Ranking
+from knowtrail.retrieval.algorithms.asking import Ranking, keeping
 from knowtrail.retrieval.algorithms.harvest import scored
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Algorithm,
         StoredSentence,
         Vector,
+        Visit,
         Walking,
         WalkOptions,
     )
@@ -80,7 +81,8 @@ def searching(
             max_sentences=k if by_sentence else None,
             max_chunks=None if by_sentence else k,
         )
-    trail = yield from algorithm.walk(query, options)
+    opened: dict[str, Visit] = {}
+    trail = yield from keeping(algorithm.walk(query, options), opened)
     hits = [
         hit for whole in _walked(trail) for hit in _cut(whole, by_sentence=by_sentence)
     ]
@@ -90,7 +92,11 @@ def searching(
         # A walk may leave out what a chunk says beside the question: that comes last.
         for walked in (trail.steps, ()):
             ranking = Ranking(
-                query, known=known, complete=complete, wanted=k - len(hits)
+                query,
+                known=known,
+                complete=complete,
+                wanted=k - len(hits),
+                opened=opened,
             )
             ranking.skip(step.chunk.id for step in walked)
             while len(hits) < k and (best := (yield from ranking.next())) is not None:

@@ -96,6 +96,7 @@ class Candidates:
         sentences: For neighbours: ids of the sentences of each, one by one, in any
             order.
         by_words: For anchors: ids of those that the words found, best first.
+        texts: For anchors: their texts, one by one, where these were asked for.
     """
 
     ids: tuple[str, ...]
@@ -103,6 +104,7 @@ class Candidates:
     complete: bool = True
     documents: tuple[str, ...] = ()
     by_words: tuple[str, ...] = ()
+    texts: Sequence[str] = ()
     sentences: Sequence[tuple[str, ...]] = ()
 
 
@@ -140,13 +142,15 @@ class AnchorRequest:
     The answer is a `Candidates` with `anchor_hits(k)` chunks, in any order: the k
     nearest are among them, and the algorithm ranks them itself. The ids of their
     documents are only needed where `documents` is set. With `words`, those that have
-    most of these, by BM25 of the whole store, are there too, as `by_words` says.
+    most of these, by BM25 of the whole store, are there too, as `by_words` says. With
+    `texts`, which takes no words, texts come in the place of vectors.
     """
 
     vector: Vector
     k: int = 1
     documents: bool = False
     words: str = ""
+    texts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +277,13 @@ class GraphReader(Protocol):
     """
 
     def anchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+        self,
+        vector: Vector,
+        k: int,
+        *,
+        documents: bool = False,
+        words: str = "",
+        texts: bool = False,
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
@@ -315,14 +325,15 @@ class AsyncGraphReader(Protocol):
 def answered(reader: GraphReader, request: Request) -> Response:
     """Return what a reader answers to a request; see `AsyncGraphReader`.
 
-    Words and the nearest of broad terms are passed on only where there are some: not
-    every reader knows them.
+    Words, texts and the nearest of broad terms are passed on only where they are asked
+    for: not every reader knows them.
     """
     if isinstance(request, ExpandRequest):
         return reader.expand(request.chunk_ids, neighbours=request.neighbours)
     more: dict[str, Any] = {}
     if isinstance(request, AnchorRequest):
         more = {"words": request.words} if request.words else {}
+        more |= {"texts": True} if request.texts else {}
         more["documents"] = request.documents
         return reader.anchors(request.vector, request.k, **more)
     if isinstance(request, HomesRequest):

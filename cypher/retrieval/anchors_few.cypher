@@ -1,5 +1,5 @@
 // purpose: chunks that pass a filter, nearest to a vector first, where they are few: found from their documents
-// params: corpus, vector, hits, documents, most
+// params: corpus, vector, hits, documents, texts, most
 // since: 5.26
 MATCH (c:Chunk {corpus: $corpus}) /* start */
 WHERE c.embedding IS NOT NULL AND true /* filter */
@@ -17,11 +17,12 @@ WITH
   } AS best
 RETURN
   [c IN best | c.id] AS ids,
-  [c IN best | c.embedding] AS vectors,
+  [c IN best WHERE NOT $texts | c.embedding] AS vectors,
   [
     c IN best
     WHERE $documents |
     coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
   ] AS documents,
+  [c IN best WHERE $texts | coalesce(c.text, '')] AS texts,
   [] /* words */ AS worded,
   count

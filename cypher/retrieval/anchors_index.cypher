@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus among the nearest of all, or among all where these are few
-// params: corpus, vector, fetch, hits, documents
+// params: corpus, vector, fetch, hits, documents, texts
 // since: 5.26
 MATCH (every:Chunk)
 WITH count(every) AS chunks
@@ -26,11 +26,12 @@ ORDER BY score DESC, c.id
 LIMIT $hits
 WITH
   collect(c.id) AS ids,
-  collect(c.embedding) AS vectors,
+  collect(CASE WHEN NOT $texts THEN c.embedding END) AS vectors,
   collect(
     CASE
       WHEN $documents
       THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
     END
-  ) AS documents
-RETURN ids, vectors, documents, [] /* words */ AS worded
+  ) AS documents,
+  collect(CASE WHEN $texts THEN coalesce(c.text, '') END) AS texts
+RETURN ids, vectors, documents, texts, [] /* words */ AS worded

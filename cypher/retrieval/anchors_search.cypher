@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus nearest to a vector, filtered inside the index
-// params: corpus, vector, fetch, hits, documents
+// params: corpus, vector, fetch, hits, documents, texts
 // since: 2026.01
 // fallback: retrieval/anchors_index
 CYPHER 25
@@ -17,11 +17,12 @@ ORDER BY score DESC, c.id
 LIMIT $hits
 WITH
   collect(c.id) AS ids,
-  collect(c.embedding) AS vectors,
+  collect(CASE WHEN NOT $texts THEN c.embedding END) AS vectors,
   collect(
     CASE
       WHEN $documents
       THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
     END
-  ) AS documents
-RETURN ids, vectors, documents, [] /* words */ AS worded
+  ) AS documents,
+  collect(CASE WHEN $texts THEN coalesce(c.text, '') END) AS texts
+RETURN ids, vectors, documents, texts, [] /* words */ AS worded

@@ -4,9 +4,14 @@
 CALL db.index.fulltext.queryNodes('chunk_text', $words, {limit: $wordFetch})
 YIELD node AS c, score
 WITH c, score
-WHERE c.corpus = $corpus AND c.embedding IS NOT NULL AND true /* filter */
+WHERE c.corpus = $corpus AND true /* filter */
+WITH c, score
+ORDER BY score DESC, c.id
+LIMIT $hits
+// Looking at vectors is dear, so it is done for few.
+WITH c, score
+WHERE c.embedding IS NOT NULL
 RETURN [
   c.id, c.embedding, head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id])
 ] AS hit
 ORDER BY score DESC, c.id
-LIMIT $hits

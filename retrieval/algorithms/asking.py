@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from knowtrail.retrieval.algorithms.rules import OWN
 from knowtrail.retrieval.cosine import cosines
@@ -23,10 +23,25 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import ModelReply
     from knowtrail.retrieval.algorithms.rules import Rules
     from knowtrail.retrieval.projection import Projection
-    from knowtrail.retrieval.protocols import Vector, Visit, Walking
+    from knowtrail.retrieval.protocols import Response, Vector, Visit, Walking
 
+T = TypeVar("T")
 _BATCH, _LARGEST_BATCH = 4, 32
 """Chunks fetched at once: the first time, and when many are wanted."""
+
+
+def keeping(walking: Walking[T], opened: dict[str, Visit]) -> Walking[T]:
+    """Go on with a walk, and keep the chunks that it opens."""
+    response: Response | None = None
+    while True:
+        try:
+            request = walking.send(response)  # type: ignore[arg-type]
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        response = yield request
+        if isinstance(request, ExpandRequest):
+            opened |= cast("Mapping[str, Visit]", response)
 
 
 def ask_visits(
@@ -79,12 +94,13 @@ class Ranking:
         documents: bool = False,
         complete: bool = False,
         wanted: int | None = None,
+        opened: Mapping[str, Visit] | None = None,
     ) -> None:
         """Prepare the ranking of which `k` places must be right; nothing is asked yet.
 
         A `known` one, which may be `complete`, is gone on from. With `documents` it is
-        asked which these are of. Chunks that will be opened, as far as it is known
-        which are `wanted`, are asked for together.
+        asked which these are of. Chunks that will be opened are asked for together:
+        half as many again as are `wanted`, as some overlap, but for those `opened`.
         """
         self.query = query
         self.ranked = known
@@ -96,8 +112,8 @@ class Ranking:
         self.complete = complete
         self._taken: set[str] = set()
         self._place = 0
-        self._batch = min(max(_BATCH, wanted or 0), _LARGEST_BATCH)
-        self._visits: dict[str, Visit | None] = {}
+        self._batch = min(max(_BATCH, (wanted or 0) * 3 // 2), _LARGEST_BATCH)
+        self._visits: dict[str, Visit | None] = dict(opened or {})
 
     def skip(self, chunk_ids: Iterable[str]) -> None:
         """Leave chunks out from now on."""

@@ -335,21 +335,21 @@ def _with_written(
 
 def _around(query: Vector, documents: dict[str, str]) -> Walking[Mapping[str, str]]:
     """Return the texts of the `POOL` chunks nearest; take note of their documents."""
-    request = AnchorRequest(vector=query, k=POOL // 10, documents=True)
+    request = AnchorRequest(vector=query, k=POOL // 10, documents=True, texts=True)
     near = cast("Candidates", (yield request))
     documents.update(zip(near.ids, near.documents, strict=True))
-    found = yield from _ask_terms(TermsRequest(chunk_ids=tuple(sorted(near.ids))))
-    return {i: found.texts[i] for i in sorted(found.texts)}
+    return dict(sorted(zip(near.ids, near.texts, strict=True)))
 
 
 def _taken(
     harvest: Harvest, ranking: Ranking, places: Sequence[Place], least: float
 ) -> Walking[StopReason]:
     """Take chunks in their order, then of the dense ranking, until it is enough."""
-    # Chunks are opened many at a time, each with the one that its chain comes from, so
-    # that its title is known.
+    # Chunks are opened many at a time, more than are wanted as some overlap, each with
+    # the one that its chain comes from, so that its title is known.
     options = harvest.options
-    wanted = min(_BATCH, max(options.max_sentences or 1, options.max_chunks or 1))
+    most = max(options.max_sentences or 1, options.max_chunks or 1)
+    wanted = min(_BATCH, most * 3 // 2 + 1)
     opened: dict[str, Visit | None] = {}
     for start in range(0, len(places), wanted):
         batch = places[start : start + wanted]

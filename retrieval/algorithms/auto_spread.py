@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from knowtrail.retrieval.algorithms.auto_words import content_stems, stems
-from knowtrail.retrieval.rerank.bm25 import bm25_scores
+from knowtrail.retrieval.rerank.bm25 import bm25_of_words
 
 REPEATED = 0.5
 """What a chunk loses for each one of its document before it, as a logarithm of rank."""
@@ -75,9 +75,9 @@ def worded(
     """
     first, rest = list(places[:WORDED]), places[WORDED:]
     heard = {documents.get(place.id, place.id) for place in first}
-    asked = " ".join(content_stems(question))
-    stemmed = [" ".join(stems(text)) for text in texts.values()]
-    scores = dict(zip(texts, bm25_scores(asked, stemmed), strict=True))
+    stemmed = list(map(stems, texts.values()))
+    found = bm25_of_words(content_stems(question), stemmed)
+    scores = dict(zip(texts, found, strict=True))
     score, best = max(
         ((s, i) for i, s in scores.items() if documents.get(i, i) not in heard),
         default=(0.0, ""),

@@ -68,6 +68,10 @@ _WORD_FETCH = 1_000
 _MOST_WORDS = 200
 """Words of a question that are looked for; Lucene takes a thousand."""
 
+_BROAD: set[tuple[object, ...]] = set()
+"""States of corpora, with filters that let many of their chunks through."""
+_MOST_BROAD = 100
+
 _Rows: TypeAlias = list[list[Any]]
 _Query: TypeAlias = tuple[str, dict[str, Any]]
 T = TypeVar("T")
@@ -82,6 +86,8 @@ class _Statements:
 
     corpus: str
     filter: Filter | None
+    state: object = None
+    """What tells the corpus, as it is now, from all others; None where nobody knows."""
     broad: bool = False
     """Whether the filter is known to let many chunks through."""
 
@@ -140,6 +146,7 @@ class _Statements:
             "vector": asked.vector.tolist(),
             "hits": hits,
             "documents": asked.documents,
+            "texts": asked.texts,
         }
         if query := _index_query(asked.words):
             values |= {"words": query, "wordFetch": _WORD_FETCH}
@@ -147,11 +154,16 @@ class _Statements:
             start, predicate, params = self.filter.start()
             text = self._worded(statement("retrieval/anchors_few"), values)
             text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
-            most = {"most": max(_FEW, hits)}
-            (row,) = yield text, params | values | most
-            self.broad = row[4] >= max(_FEW, hits)
-            if not self.broad:
-                return _hits(row, complete=row[4] <= hits)
+            known = self.state, hits, text, repr(params)
+            if self.state is None or known not in _BROAD:
+                most = {"most": max(_FEW, hits)}
+                (row,) = yield text, params | values | most
+                if row[5] < max(_FEW, hits):
+                    return _hits(row, complete=row[5] <= hits)
+                if len(_BROAD) >= _MOST_BROAD:
+                    _BROAD.clear()
+                _BROAD.add(known)
+            self.broad = True
         if search:
             try:
                 return (yield from self._index("anchors_search", values, hits))
@@ -193,7 +205,7 @@ def _index_query(words: str) -> str:
 
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
     """Return ids, vectors and documents, and hits by words, as candidates."""
-    ids, vectors, documents, worded, *_ = row
+    ids, vectors, documents, texts, worded, *_ = row
     known = set(ids)
     more = [hit for hit in worded if hit[0] not in known]
     return Candidates(
@@ -202,6 +214,7 @@ def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
         complete=complete,
         documents=(*documents, *(hit[2] for hit in more if documents)),
         by_words=tuple(hit[0] for hit in worded),
+        texts=texts,
     )
 
 
@@ -289,20 +302,33 @@ class _Reader(Generic[C]):
         *,
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
+        state: object = None,
     ) -> None:
-        """Prepare a reader of what passes, at the anchor and at every hop."""
+        """Prepare a reader of what passes, at the anchor and at every hop.
+
+        A `state`, which tells the corpus as it is now from all others, lets it remember
+        for the next reader that a filter passes too much to be counted again.
+        """
         self._connection = connection
-        self._statements = _Statements(corpus=corpus, filter=filter)
+        self._statements = _Statements(corpus=corpus, filter=filter, state=state)
 
 
 class CypherReader(_Reader["Connection"]):
     """A `GraphReader` over a Neo4j database, which is not closed here."""
 
     def anchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+        self,
+        vector: Vector,
+        k: int,
+        *,
+        documents: bool = False,
+        words: str = "",
+        texts: bool = False,
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector."""
-        request = AnchorRequest(vector=vector, k=k, documents=documents, words=words)
+        request = AnchorRequest(
+            vector=vector, k=k, documents=documents, words=words, texts=texts
+        )
         found: Candidates = self._answer(request)
         return found
 

@@ -79,7 +79,13 @@ class MemoryReader:
         self._projection: Projection | None = None
 
     def anchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+        self,
+        vector: Vector,
+        k: int,
+        *,
+        documents: bool = False,
+        words: str = "",
+        texts: bool = False,
     ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks in the order of the graph."""
         ids = [self._graph.chunks[row].id for row in self._passing]
@@ -100,6 +106,7 @@ class MemoryReader:
             complete=len(best) == len(ids),
             documents=tuple(chunk.document_id for chunk in chunks),
             by_words=tuple(by_words),
+            texts=[chunk.text for chunk in chunks] if texts else (),
         )
 
     def expand(

@@ -61,6 +61,10 @@ FROM sentence WHERE row IN (SELECT value FROM json_each(?))
 _WORDED = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rank, rowid LIMIT ?"
 _WORD_FETCH = 1_000
 _IDS = "SELECT row, id FROM chunk WHERE row IN (SELECT value FROM json_each(?))"
+_CUTS = """
+SELECT row, text_start, text_stop FROM chunk
+WHERE row IN (SELECT value FROM json_each(?))
+"""
 _DOCUMENTS = """
 SELECT c.row, c.id, d.id FROM chunk c JOIN document d ON d.row = c.document
 WHERE c.row IN (SELECT value FROM json_each(?))
@@ -152,7 +156,13 @@ class SnapshotReader:
         self._passing = None if filter is None else passing(snapshot, filter)
 
     def anchors(
-        self, vector: Vector, k: int, *, documents: bool = False, words: str = ""
+        self,
+        vector: Vector,
+        k: int,
+        *,
+        documents: bool = False,
+        words: str = "",
+        texts: bool = False,
     ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
@@ -183,12 +193,15 @@ class SnapshotReader:
                 columns = self._found(query, rows)
                 vectors = self._vectors[rows].astype(np.float64)
             places = {row: place for place, row in enumerate(rows.tolist())}
+            cuts = self._found(_CUTS, rows) if texts else ((), ())
+            bounds = zip(*cuts, strict=True)
             return Candidates(
                 ids=columns[0],
                 vectors=vectors,
                 complete=complete,
                 documents=columns[1] if documents else (),
                 by_words=tuple(columns[0][places[row]] for row in worded),
+                texts=[_text(self.snapshot.texts[a:b]) for a, b in bounds],
             )
 
     def _having(self, words: str, hits: int) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
@@ -122,13 +123,23 @@ def bm25_scores(
     query: str, documents: Sequence[str], *, k1: float = K1, b: float = B
 ) -> list[float]:
     """Return the BM25 of each document among these, 0 where no word is shared."""
+    return bm25_of_words(words(query), list(map(words, documents)), k1=k1, b=b)
+
+
+def bm25_of_words(
+    query: Sequence[str],
+    corpus: Sequence[Sequence[str]],
+    *,
+    k1: float = K1,
+    b: float = B,
+) -> list[float]:
+    """Return the BM25 of each document among these, all as words."""
     import bm25s  # type: ignore[import-untyped]
 
     _LOG.setLevel(logging.NOTSET)
 
-    corpus = [words(text) for text in documents]
-    known = {word for text in corpus for word in text}
-    asked = [word for word in words(query) if word in known]
+    known = set(query).intersection(chain.from_iterable(corpus))
+    asked = [word for word in query if word in known]
     if not asked:
         return [0.0] * len(corpus)
     number = {word: place for place, word in enumerate(dict.fromkeys(asked))}
