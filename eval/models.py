@@ -23,6 +23,7 @@ from tenacity import (
 )
 
 from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.models.faults import BUSY, status_of
 from knowtrail.graph.models.language_models import (
     LanguageModel,
@@ -47,6 +48,8 @@ _LOG = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+TEXTS = packaged("knowtrail.eval", "texts.toml")
+"""Part of the evaluations -> what models are told there."""
 DEFAULT_MODEL = "qwen2.5:7b"
 TRIES = 3
 BASE_SECONDS = 2.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
+from knowtrail.eval.models import DEFAULT_MODEL, TEXTS, Respondent, as_model
 from knowtrail.eval.skn.phases import (
     NOTHING_TO_JUDGE,
     is_judged,
@@ -329,28 +329,7 @@ _TOKENS = {"avg_context_tokens": "{}_tokens_est"} | {
 }
 """Metric -> key of a row; means over rows with a usable extraction and a number."""
 
-NUMBERS = {
-    "usable_extractions": "extractions that can be used, count",
-    "avg_context_tokens": "context tokens, a quarter of the characters",
-    "avg_extraction_prompt_tokens": "tokens of the extractor's prompt, counted",
-    "avg_extraction_completion_tokens": "tokens of the extraction, counted",
-    "avg_reasoning_prompt_tokens": "tokens of the agent's prompt, counted",
-    "avg_reasoning_completion_tokens": "tokens of the answer, counted",
-    "avg_search_time_s": "seconds of searching",
-    "avg_extraction_time_s": "seconds of extracting",
-    "avg_reasoning_time_s": "seconds of reasoning",
-    "avg_total_latency_s": "seconds in all",
-    "avg_confidence": "confidence of the agent",
-    "confidence_when_correct": "confidence where it is right",
-    "confidence_when_wrong": "confidence where it is wrong",
-    "judge_failure_rate": "judges that gave no verdict, of all",
-    "extraction_failure_rate": "extractions that failed, of all",
-    "extraction_repair_rate": "extractions that were repaired, of all",
-    "extraction_shortened_rate": "texts that were read in part, of all",
-    "agent_failure_rate": "answers that did not come, of all",
-    "search_failure_rate": "searches that failed, of all",
-    "empty_search_rate": "searches that found nothing, of all",
-}
+NUMBERS: dict[str, str] = TEXTS["skn"]["numbers"]
 """Metric without an interval -> what it is called."""
 
 
