@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.records import Span
 
 MAX_SENTENCE = 1_000
@@ -51,32 +52,12 @@ _COUNTED = re.compile(
     r"Kapitel|Platz|Bundestag)"
 )
 """What ordinals stand before in German, besides months."""
-_BEGINS = frozenset({
-    "A", "After", "All", "Although", "An", "And", "As", "At", "Before", "But", "By",
-    "During", "Each", "For", "From", "He", "Her", "His", "However", "I", "If", "In",
-    "It", "Its", "Many", "Most", "No", "Not", "On", "Our", "She", "Since", "So", "Some",
-    "That", "The", "Their", "Then", "There", "These", "They", "This", "Those", "Though",
-    "To", "We", "When", "While", "With", "You",
-})  # fmt: skip
+_WORDS = packaged("knowtrail.ingest", "sentences.toml")
+_BEGINS = frozenset(_WORDS["begins"].split())
 """Words with which English sentences begin, also after initials."""
-_BEFORE_NAMES = {
-    "en": "Abp Ald Amb Assoc Atty Bp Br Cmdr Comdr Ft Intl Ln Messrs Mme Mlle Ms Nat "
-    "Natl Ven approx avg ed eds est excl incl orig",
-    "nl": "Dhr Dr Drs Ds Hr Ing Ir Jhr Kon Mej Mevr Mr Mw Prof St Ver bijv bv ca dhr "
-    "dr drs ds gem ing ir jhr mej mevr mr mw n.Chr prof resp v.Chr",
-    "de": "Dipl Fa Frhr Hl Ing Kgl Sr St bes bzgl entspr exkl geb gest inkl",
-    "fr": "Cie Dr Dép Me Mgr Mlle Mme Pr Réf St Ste dép dr env réf",
-}
-_BEFORE_NUMBERS = {
-    "en": "app art ch chap cl cor def eq eqs ex fig figs lem nos par pt ref refs sect "
-    "tab thm vol vols",
-    "nl": "afb art blz deel fig hfst jg nr nrs par vol",
-    "de": "abb abs abschn anm aufl bd bde fig fn kap nr ziff",
-    "fr": "art chap fig n no p pl pp vol",
-}
 _ABBREVIATIONS = {
-    code: (frozenset(names.split()), frozenset(_BEFORE_NUMBERS[code].split()))
-    for code, names in _BEFORE_NAMES.items()
+    code: (frozenset(names.split()), frozenset(_WORDS["before_numbers"][code].split()))
+    for code, names in _WORDS["before_names"].items()
 }
 """Abbreviations, by language and whether the next word or only a number goes on."""
 _CLAUSE = re.compile(r"(?<=[;:,—–])\s+|(?<=[，；：、،؛])\s*|(?<=[.!?…])\s+")

@@ -6,22 +6,9 @@ import math
 import re
 import unicodedata
 
-WORDS = {
-    "certain": 1.0,
-    "very high": 0.95,
-    "high": 0.9,
-    "likely": 0.75,
-    "strong": 0.9,
-    "moderate": 0.5,
-    "medium": 0.5,
-    "mid": 0.5,
-    "uncertain": 0.3,
-    "unlikely": 0.25,
-    "weak": 0.2,
-    "low": 0.2,
-    "very low": 0.05,
-    "none": 0.0,
-}
+from knowtrail.graph.files.packaged import packaged
+
+WORDS: dict[str, float] = packaged(__package__, "words.toml")["confidences"]
 """Word -> the number that it is taken for."""
 
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?")

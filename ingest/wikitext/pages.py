@@ -147,12 +147,7 @@ _DISAMBIGUATION = frozenset(WORDS["disambiguation"])
 _TEMPLATE = re.compile(r"\{\{\s*([^{}|<>\n\[\]]{1,60}?)\s*(?=[|}\n<])")
 _MAGIC = re.compile(r"__DISAMBIG__", re.IGNORECASE)
 _REDIRECT = re.compile(
-    r"\s*#\s*(?:REDIRECT(?:ION|ED)?|WEITERLEITUNG|REDIRECCI[OÓ]N|REDIRECIONAMENTO|"
-    r"RINVIA|DOORVERWIJZING|OMDIRIGERING|OMDIRIGER|UUDELLEENOHJAUS|OHJAUS|SUUNA|"
-    r"PATRZ|PRZEKIERUJ|TAM|P[RŘ]ESM[EĚ]RUJ|ÁTIRÁNYÍTÁS|Y[OÖ]NLEND[İI]RME?|"
-    r"REDIRECTEAZA|ALIH|ПЕРЕНАПРАВЛЕНИЕ|ПЕРЕНАПР|ПЕРЕНАПРАВЛЕННЯ|ПРЕНАСОЧВАНЕ|"
-    r"ВИЖ|ПРЕУСМЕРИ|ΑΝΑΚΑΤΕΥΘΥΝΣΗ|הפניה|تحويل|تغییر_?مسیر|転送|リダイレクト|"
-    r"重定向|넘겨주기|ĐỔI)"
+    rf"\s*#\s*(?:{'|'.join(WORDS['redirects'])})"
     r"\s*:?\s*\[\[([^\[\]|\n]{1,500})(?:\|[^\[\]]{0,500})?\]\]",
     re.IGNORECASE,
 )

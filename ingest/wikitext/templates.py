@@ -16,10 +16,8 @@ from knowtrail.ingest.wikitext.words import LANGUAGE_CODES, WORDS
 _UNITS: dict[str, str] = WORDS["units"]
 _RANGES: dict[str, str] = WORDS["ranges"]
 _PLAIN_NUMBER = re.compile(r"([-−+]?)(\d+)((?:\.\d+)?)")
-_POINT_GROUPS = frozenset({"de", "es", "it", "nl", "tr", "id", "da", "pt", "el", "ca"})
-_SPACE_GROUPS = frozenset({
-    "fr", "bg", "ru", "pl", "cs", "uk", "be", "sv", "no", "nb", "fi", "hu", "sk",
-})  # fmt: skip
+_POINT_GROUPS = frozenset(WORDS["point_groups"])
+_SPACE_GROUPS = frozenset(WORDS["space_groups"])
 
 
 def with_separators(number: str, language: str = "en") -> str:
@@ -91,10 +89,7 @@ _PRONUNCIATIONS = re.compile(
 _NAMED = re.compile(r"\s*([\w .()/-]{1,40}?)\s*=(.*)", re.DOTALL)
 _Handler: TypeAlias = "Callable[[Arguments], str]"
 _SPACES = re.compile(r"[\s_]+")
-_MONTHS = [
-    "January", "February", "March", "April", "May", "June", "July", "August",
-    "September", "October", "November", "December",
-]  # fmt: skip
+_MONTHS: list[str] = WORDS["months"]
 
 
 class Arguments:
@@ -354,6 +349,30 @@ def _french_century(arguments: Arguments) -> str:
     return f"{arguments.get(1)}{arguments.get(2)} siècle"
 
 
+_SHOWN: dict[str, _Handler] = {
+    "convert": _convert,
+    "columns": lambda arguments: f"\n{_last(arguments)}\n",
+    "plain_list": lambda arguments: f"\n{arguments.get(1)}\n",
+    "ordered": _ordered,
+    "foreign_link": _foreign_link,
+    "circa": _circa,
+    "fraction": _fraction,
+    "nuclide": _nuclide,
+    "gauge": _gauge,
+    "raised": lambda arguments: f"<sup>{arguments.get(1)}</sup>",
+    "author_and_year": _author_and_year,
+    "angled": lambda arguments: f"⟨{arguments.get(1)}⟩",
+    "number": _number,
+    "date": lambda arguments: _date(arguments.positional),
+    "nihongo": _nihongo,
+    "as_of": _as_of,
+    "exponent": lambda arguments: f" × 10<sup>{arguments.get(1)}</sup>",
+    "phonetic": _phonetic,
+    "century": _french_century,
+    "floruit": lambda arguments: f"fl. {arguments.get(1)}".strip(),
+    "born": lambda arguments: f"née {arguments.get(1)}".strip(),
+}
+"""Kind of templates -> what one shows; their names are in `words.toml`."""
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(WORDS["first_names"], lambda arguments: arguments.get(1)),
     **dict.fromkeys(WORDS["last_names"], _last),
@@ -361,56 +380,21 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(WORDS["quotes"], _quote),
     **{name: _ship(name.upper()) for name in WORDS["ships"]},
     **{name: _money(symbol) for name, symbol in WORDS["money"].items()},
-    **dict.fromkeys(("convert", "cvt", "conv", "unité", "unit", "nombre"), _convert),
-    **dict.fromkeys(("columns-list", "col-list", "columns list"),
-                    lambda arguments: f"\n{_last(arguments)}\n"),
-    **dict.fromkeys(("plainlist", "flatlist", "plain list"),
-                    lambda arguments: f"\n{arguments.get(1)}\n"),
-    **dict.fromkeys(("ordered list", "numbered list", "bulleted list"), _ordered),
-    **dict.fromkeys(("ill", "interlanguage link", "link-interwiki", "iw"),
-                    _foreign_link),
-    **dict.fromkeys(("circa", "c.", "ca.", "circa2"), _circa),
-    **dict.fromkeys(("frac", "sfrac", "fraction", "fract"), _fraction),
-    **dict.fromkeys(("simplenuclide", "simplenuclide2", "nuclide", "nuclide2"),
-                    _nuclide),
-    **dict.fromkeys(("railgauge", "track gauge", "rail gauge"), _gauge),
-    **dict.fromkeys(("sup", "superscript"),
-                    lambda arguments: f"<sup>{arguments.get(1)}</sup>"),
-    **dict.fromkeys(("harvnb", "harvtxt", "harv", "harvp", "harvcoltxt", "harvcol"),
-                    _author_and_year),
+    **{name: show for kind, show in _SHOWN.items() for name in WORDS["shown"][kind]},
     "coord": _coordinates,
     "pop density": _density,
     "us patent": lambda arguments: f"US patent {arguments.get(1)}",
     "ipac-en": _english_sound,
-    **dict.fromkeys(("vr", "angbr", "angle bracket", "angle brackets", "grapheme"),
-                    lambda arguments: f"⟨{arguments.get(1)}⟩"),
-    **dict.fromkeys(("nts", "number table sorting", "format price", "formatnum",
-                     "bartable"), _number),
-    **dict.fromkeys(("dts", "date table sorting", "start date", "film date", "release "
-                     "date", "start-date", "end-date", "birth date", "death date",
-                     "birth date and age", "death date and age", "start date and age",
-                     "bda", "dob"), lambda arguments: _date(arguments.positional)),
-    **dict.fromkeys(("nihongo", "nihongo2", "korean", "nihongo4"), _nihongo),
-    "as of": _as_of, "asof": _as_of,
     "val": _value,
-    **dict.fromkeys(("e", "10^"),
-                    lambda arguments: f" × 10<sup>{arguments.get(1)}</sup>"),
     "pow": lambda arguments: f"{arguments.get(1)}<sup>{arguments.get(2)}</sup>",
     "ship": lambda arguments: " ".join(filter(None, arguments.positional[:2])),
     "oldstyledate": _old_style_date,
     "music": _music,
-    **dict.fromkeys(("ipa", "ipa2", "ipa link", "ipalink", "ipaslink", "ipablink"),
-                    _phonetic),
     "sic": lambda arguments: "".join(
         value for value in arguments.positional if value not in {"hyphen", "?"}
     ),
-    "siècle": _french_century, "s": _french_century, "s-": _french_century,
-    "floruit": lambda arguments: f"fl. {arguments.get(1)}".strip(),
-    "fl.": lambda arguments: f"fl. {arguments.get(1)}".strip(),
     "reign": lambda arguments: "r. " + "–".join(arguments.positional),
-    "née": lambda arguments: f"née {arguments.get(1)}".strip(),
-    "nee": lambda arguments: f"née {arguments.get(1)}".strip(),
     "height": lambda arguments: measure(
         [*arguments.positional, ""] if arguments.positional else []
     ),
-}  # fmt: skip
+}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
-from typing import Any
+from knowtrail.graph.files.packaged import packaged
 
-_FILE = resources.files("knowtrail.ingest.wikitext").joinpath("words.toml")
-WORDS: dict[str, Any] = tomllib.loads(_FILE.read_text("utf-8"))
+WORDS = packaged("knowtrail.ingest.wikitext", "words.toml")
 """Lists of words, and tables of what each word stands for."""
 LANGUAGE_CODES = frozenset(WORDS["language_codes"])

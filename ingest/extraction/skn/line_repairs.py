@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.extraction.numbers import read_confidence
 from knowtrail.ingest.extraction.skn.notation import (
     LEVELS,
@@ -185,26 +186,14 @@ _KEY = re.compile(
 _AROUND = " \t|,;*_(-"
 """What may stand between the parts of a line."""
 
-_NEAR: dict[str, Level] = {
-    "very high": "high",
-    "recent": "high",
-    "current": "high",
-    "new": "high",
-    "fresh": "high",
-    "moderate": "medium",
-    "mid": "medium",
-    "med": "medium",
-    "average": "medium",
-    "very low": "low",
-    "old": "low",
-    "outdated": "low",
-    "stale": "low",
-    "none": "low",
-    "minimal": "low",
-    "h": "high",
-    "m": "medium",
-    "l": "low",
-}
+
+def meant(kind: str) -> dict[str, Any]:
+    """Return what models write, in lower case, and what of a kind they mean by it."""
+    table = packaged("knowtrail.ingest.extraction", "words.toml")["meant"][kind]
+    return {word: meaning for meaning, words in table.items() for word in words}
+
+
+_NEAR: dict[str, Level] = meant("level")
 
 
 def read_source(text: str, tell: Tell) -> SknSource | None:
@@ -315,15 +304,7 @@ _WORD = re.compile(
     r"uncertain|inferred|implied|low)[\])]?\s*[:\-]\s*",
     re.IGNORECASE,
 )
-_WORD_PRIORITY: dict[str, Priority] = {
-    "critical": "critical",
-    "important": "critical",
-    "high": "critical",
-    "uncertain": "uncertain",
-    "inferred": "uncertain",
-    "implied": "uncertain",
-    "low": "uncertain",
-}
+_WORD_PRIORITY: dict[str, Priority] = meant("priority")
 _STRANGE: dict[str, Priority] = {"!": "critical", "~": "uncertain", "?": "uncertain"}
 _ARROW = re.compile(
     r"\s*(?:(?P<both><[-=]{1,3}>|[\u2194\u21d4\u27f7\u27fa\u21c4\u21cc])|"

@@ -14,6 +14,7 @@ from knowtrail.ingest.extraction.skn.line_repairs import (
     is_nothing,
     link_parts,
     mapped,
+    meant,
     read_fact,
     read_gap,
     read_links,
@@ -40,23 +41,7 @@ if TYPE_CHECKING:
     )
     from knowtrail.ingest.extraction.variants import Section
 
-_NAMES: dict[str, Section] = {
-    "src": "src",
-    "source": "src",
-    "sources": "src",
-    "facts": "facts",
-    "fact": "facts",
-    "causal": "causal",
-    "cause": "causal",
-    "causes": "causal",
-    "causality": "causal",
-    "causal links": "causal",
-    "gaps": "gaps",
-    "gap": "gaps",
-    "knowledge gaps": "gaps",
-    "risk": "risk",
-    "risks": "risk",
-}
+_NAMES: dict[str, Section] = meant("section")
 _WORDS = "|".join(sorted(_NAMES, key=len, reverse=True))
 _STRICT = re.compile(r"\s*@(src|facts|causal|gaps|risk)(?=\s|$)(.*)")
 _MARKED = re.compile(rf"[\s*#>_`+-]*@\s*({_WORDS})\b[*_`]*\s*:?[*_`]*\s*(.*)", re.I)
