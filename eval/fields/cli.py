@@ -30,7 +30,7 @@ from knowtrail.eval.fields.results import (
 )
 from knowtrail.eval.report import Table, draw_columns, draw_tables
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
 from knowtrail.graph.files import check_output, write_file
@@ -139,11 +139,10 @@ _ROUNDING = 1e-9
     metavar="KEY",
     help="Key of each record's id, by which records are paired.",
 )
-@click.option(
+@choice(
     "--nulls",
-    type=click.Choice(["value", "absent"]),
-    default="value",
-    help="Whether null is a value like others, or as if the key were absent.",
+    of=("value", "absent"),
+    text="Whether null is a value like others, or as if the key were absent.",
 )
 @click.option(
     "--plugin",

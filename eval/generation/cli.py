@@ -14,7 +14,7 @@ from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
 from knowtrail.eval.models import ModelOptions
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import MODELS, option
+from knowtrail.graph.cli.options import FILE, FOLDER, MODELS, choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.files import check_output, write_file
@@ -115,8 +115,6 @@ def _weights(
     return weights
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _GROUPINGS = "intra_document, theme_based, sequential_multi_hop, deepeval_native"
 _PICTURES = 3
 _EVOLUTIONS = "reasoning, multi-context, comparative"
@@ -131,17 +129,16 @@ def dataset() -> None:
 @click.argument("corpus")
 @click.option(
     "--output",
-    type=_FILE,
+    type=FILE,
     required=True,
     help="File of questions: .jsonl, or .json or .csv as DeepEval has them.",
 )
 @option("model", help=f"Model that writes the questions: {MODELS}.")
 @click.option("--critic", metavar="NAME", help="Another model that judges them.")
-@click.option(
+@choice(
     "--synthesizer",
-    type=click.Choice(["chain", "deepeval"]),
-    default="chain",
-    help="Our own prompts, or DeepEval's Synthesizer.",
+    of=("chain", "deepeval"),
+    text="Our own prompts, or DeepEval's Synthesizer.",
 )
 @options_from(
     GroupPlan,
@@ -193,7 +190,7 @@ def dataset() -> None:
 )
 @click.option(
     "--work",
-    type=_FOLDER,
+    type=FOLDER,
     help="Folder in which an interrupted run goes on; FILE.work without it.",
 )
 @click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
@@ -307,7 +304,7 @@ def _made(
 
 @dataset.command()
 @click.argument("source", metavar="KIND:FILES")
-@click.argument("output", type=_FILE)
+@click.argument("output", type=FILE)
 @option("json")
 def convert(source: str, output: Path, *, as_json: bool) -> None:
     """Convert a data set, named as `eval retrieval` names it, to OUTPUT.

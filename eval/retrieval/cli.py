@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import FILE, choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -18,13 +17,12 @@ from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from knowtrail.eval.judged import JudgingOptions
     from knowtrail.eval.retrieval.dataset import System
     from knowtrail.eval.retrieval.evaluation import EvaluationOptions
     from knowtrail.graph.settings import Settings
-
-_PATH = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -42,12 +40,7 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     help="all (without a language model), all+llm, or names: dense, bm25, rrf, ...",
 )
 @click.option("--k", "ks", default="2,5,10", help="Places at which rankings are cut.")
-@click.option(
-    "--unit",
-    type=click.Choice(["passage", "windows"]),
-    default="passage",
-    help="What a chunk is.",
-)
+@choice("--unit", of=("passage", "windows"), text="What a chunk is.")
 @click.option(
     "--title/--no-title", default=True, help="Whether passages begin with their titles."
 )
@@ -58,18 +51,16 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     "--base", default="dense", help="The system that the others are compared with."
 )
 @click.option("--halves", is_flag=True, help="Report even and odd questions too.")
-@click.option(
+@choice(
     "--contexts",
-    type=click.Choice(["groups", "items"]),
-    default="groups",
-    help="With deepeval: a passage for each context, or for each text of one.",
+    of=("groups", "items"),
+    text="With deepeval: a passage for each context, or for each text of one.",
 )
 @option("limit", help="Only the first questions.")
-@click.option(
+@choice(
     "--reader",
-    type=click.Choice(["auto", "cypher", "snapshot"]),
-    default="auto",
-    help="Where systems read; snapshot makes one where none is current.",
+    of=("auto", "cypher", "snapshot"),
+    text="Where systems read; snapshot makes one where none is current.",
 )
 @option("model", help="Language model of those that ask one.")
 @click.option(
@@ -80,9 +71,9 @@ _PATH = click.Path(dir_okay=False, path_type=Path)
     metavar="MODEL",
     help="A model that judges those answers (extra deepeval).",
 )
-@click.option("--report", type=_PATH, help="Write a page of HTML.")
+@click.option("--report", type=FILE, help="Write a page of HTML.")
 @click.option(
-    "--rankings", type=_PATH, help="Write what was found for each question, as lines."
+    "--rankings", type=FILE, help="Write what was found for each question, as lines."
 )
 @click.option("--no-store", is_flag=True, help="Do not store the results.")
 @click.option("--no-record", is_flag=True, help="Do not store the walks.")

@@ -15,7 +15,7 @@ import click
 from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import FILE, FOLDER, choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -36,8 +36,6 @@ def zelo() -> None:
     """Judge the relevance of documents in pairs, and measure rerankers by it."""
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _PATH = click.Path(path_type=Path)
 _COUNT = click.IntRange(1)
 _STOPPED = {"budget": 1, "interrupted": 130}
@@ -56,8 +54,8 @@ def judges() -> None:
 
 
 @zelo.command()
-@click.argument("source", type=_FILE)
-@click.argument("target", type=_FILE)
+@click.argument("source", type=FILE)
+@click.argument("target", type=FILE)
 @click.option(
     "--judge",
     "names",
@@ -66,13 +64,12 @@ def judges() -> None:
     help="bm25, embedding, cross-encoder:MODEL, ollama:MODEL, or one of the "
     "configuration; several times. Without it: openai, anthropic and gemini.",
 )
-@click.option("--judges-file", type=_FILE, help="Configuration of judges, TOML.")
-@click.option(
+@click.option("--judges-file", type=FILE, help="Configuration of judges, TOML.")
+@choice(
     "--pairs",
     "mode",
-    type=click.Choice(["cycles", "dense", "adaptive"]),
-    default="cycles",
-    help="Random circles, every two, or those that tell most.",
+    of=("cycles", "dense", "adaptive"),
+    text="Random circles, every two, or those that tell most.",
 )
 @click.option(
     "--cycle-num",
@@ -81,11 +78,10 @@ def judges() -> None:
     default=4,
     help="Circles, of as many pairs as a query has documents.",
 )
-@click.option(
+@choice(
     "--cycles",
-    type=click.Choice(["distinct", "published"]),
-    default="distinct",
-    help="Circles without a pair that was judged while others were not; or drawn "
+    of=("distinct", "published"),
+    text="Circles without a pair that was judged while others were not; or drawn "
     "without looking at each other.",
 )
 @click.option(
@@ -96,16 +92,15 @@ def judges() -> None:
     help="Judge the first so many documents of each query.",
 )
 @click.option("--seed", default=0, help="Seed of pairs and swaps.")
-@click.option(
+@choice(
     "--fit",
     "method",
-    type=click.Choice(["maximum_likelihood", "published"]),
-    default="maximum_likelihood",
-    help="How scores are found.",
+    of=("maximum_likelihood", "published"),
+    text="How scores are found.",
 )
 @click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
 @click.option(
-    "--work", "folder", type=_FOLDER, help="Working folder; TARGET.zelo without it."
+    "--work", "folder", type=FOLDER, help="Working folder; TARGET.zelo without it."
 )
 @click.option("--dry-run", is_flag=True, help="Say what it would ask and cost; stop.")
 @click.option(
@@ -262,7 +257,7 @@ def _warn(done: Annotation) -> None:
 
 
 @zelo.command()
-@click.argument("target", type=_FILE)
+@click.argument("target", type=FILE)
 @option("corpus")
 @click.option(
     "--algorithm",
@@ -279,7 +274,7 @@ def _warn(done: Annotation) -> None:
     default=20,
     help="Chunks wanted of each algorithm.",
 )
-@click.option("--questions", type=_FILE, help="Questions, one a line, text or JSON.")
+@click.option("--questions", type=FILE, help="Questions, one a line, text or JSON.")
 @click.option("--bundled", is_flag=True, help="The questions of the quick start.")
 @option("limit")
 @click.pass_obj
@@ -325,9 +320,9 @@ def export(settings: Settings, /, **given: Any) -> None:
 
 
 @zelo.command("import")
-@click.argument("annotated", type=_FILE)
+@click.argument("annotated", type=FILE)
 @option("corpus")
-@click.option("--work", type=_FOLDER, help="ANNOTATED.zelo without it.")
+@click.option("--work", type=FOLDER, help="ANNOTATED.zelo without it.")
 @option("json")
 @click.pass_obj
 def import_(
@@ -367,11 +362,10 @@ def import_(
 @click.option(
     "--skip-unjudged", is_flag=True, help="Pass over what the truth does not have."
 )
-@click.option(
+@choice(
     "--ties",
-    type=click.Choice(["wrong", "half"]),
-    default="wrong",
-    help="How pairs with equal scores count in the accuracy.",
+    of=("wrong", "half"),
+    text="How pairs with equal scores count in the accuracy.",
 )
 @click.option(
     "--relevant-above",

@@ -16,6 +16,8 @@ import click
 _F = TypeVar("_F", bound="Callable[..., Any]")
 MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
 """How language models are named."""
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _option = partial(partial, click.option)
 _TABLE = {
@@ -46,7 +48,7 @@ _TABLE = {
     ),
     "key-file": _option(
         "--key-file",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=FILE,
         help="File with the key that clients must show, or NAME KEY a line.",
     ),
     "allowed-host": _option(
@@ -68,6 +70,11 @@ def option(name: str, **changes: Any) -> Callable[[_F], _F]:
 def options(*names: str) -> Callable[[_F], _F]:
     """Return a decorator that adds options of the table, in that order."""
     return stacked(*map(option, names))
+
+
+def choice(*names: str, of: tuple[str, ...], text: str) -> Callable[[_F], _F]:
+    """Return an option that is one of some values, by default the first."""
+    return click.option(*names, type=click.Choice(of), default=of[0], help=text)
 
 
 def stacked(*added: Callable[[Any], Any]) -> Callable[[_F], _F]:

@@ -11,7 +11,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option, options
+from knowtrail.graph.cli.options import FILE, FOLDER, option, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HOME = click.option(
     "--home",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     callback=lambda ctx, _, home: (home or ctx.obj.home).expanduser().absolute(),
     help="Folder of the server (KNOWTRAIL_HOME).",
 )
@@ -134,7 +134,7 @@ def logs(settings: Settings, *, home: Path, lines: int, as_json: bool) -> None:
 
 
 @server.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=FILE)
 @_HOME
 @json_option
 @click.pass_obj

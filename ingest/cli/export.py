@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import FOLDER, option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knowtrail.graph.settings import Settings
 
 
@@ -21,7 +22,7 @@ def export() -> None:
 
 
 @export.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 @option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
 @json_option
 @click.pass_obj

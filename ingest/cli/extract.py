@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import MODELS, option
+from knowtrail.graph.cli.options import FILE, MODELS, choice, option
 from knowtrail.graph.cli.rows import cell_text, counted
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
@@ -47,12 +48,7 @@ SHOWN_FAILURES = 5
     metavar="TITLE",
     help="Title, alias or id of a document to read; repeat for more. Default: all.",
 )
-@click.option(
-    "--unit",
-    type=click.Choice(["document", "chunk"]),
-    default="document",
-    help="What is read at a time.",
-)
+@choice("--unit", of=("document", "chunk"), text="What is read at a time.")
 @option("limit")
 @click.option(
     "--search",
@@ -64,7 +60,7 @@ SHOWN_FAILURES = 5
 @click.option(
     "--search-results",
     "recorded",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="File of recorded results: read first, new ones are added.",
 )
 @click.option("--recorded-only", is_flag=True, help="Never search live.")

@@ -6,19 +6,19 @@ import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import stacked
+from knowtrail.graph.cli.options import FOLDER, choice, stacked
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 from knowtrail.ingest.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
@@ -38,61 +38,58 @@ def ingest() -> None:
     """
 
 
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    options = [
-        click.option(
-            "--themes",
-            type=click.Choice(["keyphrases", "llm", "none"]),
-            help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
-        ),
-        click.option(
-            "--terms/--no-terms",
-            default=None,
-            help="Whether names that connect chunks become terms; --terms also adds "
-            "them to a corpus that has none. [default: terms]",
-        ),
-    ]
-    options += [
-        click.option(
-            "--bulk/--no-bulk",
-            default=None,
-            help="Load an empty database of the managed server as a whole, through "
-            "files; or not. [default: where the input is large]",
-        ),
-        click.option(
-            "--work",
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Folder for the files of a bulk load, and for the shards of --engine "
-            "ray. [default: below --home]",
-        ),
-    ]
-    for name, text in (
-        ("window", "Sentences in a chunk."),
-        ("stride", "Sentences from one chunk to the next."),
-        ("intra-top-k", "Edges of a chunk inside its document."),
-        ("intra-threshold", "Least cosine of these."),
-        ("inter-top-x", "Edges of a chunk to other documents."),
-        ("inter-threshold", "Least cosine of these."),
-        ("theme-top", "Edges of a document by themes."),
-        ("theme-threshold", "Least cosine of these."),
-    ):
-        default = getattr(_DEFAULTS, name.replace("-", "_"))
-        options.append(
-            click.option(
-                f"--{name}", type=type(default), help=f"{text} [default: {default}]"
-            )
-        )
-    for option in reversed(options):
-        command = option(command)
-    return input_options(command)
+_NUMBERS = {
+    "window": "Sentences in a chunk.",
+    "stride": "Sentences from one chunk to the next.",
+    "intra-top-k": "Edges of a chunk inside its document.",
+    "intra-threshold": "Least cosine of these.",
+    "inter-top-x": "Edges of a chunk to other documents.",
+    "inter-threshold": "Least cosine of these.",
+    "theme-top": "Edges of a document by themes.",
+    "theme-threshold": "Least cosine of these.",
+}
+
+
+def _number(name: str) -> Callable[[Any], Any]:
+    default = getattr(_DEFAULTS, name.replace("-", "_"))
+    text = f"{_NUMBERS[name]} [default: {default}]"
+    return click.option(f"--{name}", type=type(default), help=text)
+
+
+_common = stacked(
+    input_options,
+    click.option(
+        "--themes",
+        type=click.Choice(["keyphrases", "llm", "none"]),
+        help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
+    ),
+    click.option(
+        "--terms/--no-terms",
+        default=None,
+        help="Whether names that connect chunks become terms; --terms also adds "
+        "them to a corpus that has none. [default: terms]",
+    ),
+    click.option(
+        "--bulk/--no-bulk",
+        default=None,
+        help="Load an empty database of the managed server as a whole, through "
+        "files; or not. [default: where the input is large]",
+    ),
+    click.option(
+        "--work",
+        type=FOLDER,
+        help="Folder for the files of a bulk load, and for the shards of --engine "
+        "ray. [default: below --home]",
+    ),
+    *map(_number, _NUMBERS),
+)
 
 
 _engine = stacked(
-    click.option(
+    choice(
         "--engine",
-        type=click.Choice(["local", "ray"]),
-        default="local",
-        help="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
+        of=("local", "ray"),
+        text="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
     ),
     click.option(
         "--ray-address",

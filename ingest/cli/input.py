@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,15 +11,13 @@ from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.options import option, stacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.estimate import Estimate
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Source
 
-_OPTIONS = (
+input_options = stacked(
     option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
     click.option(
         "--cleanup",
@@ -37,11 +35,7 @@ _OPTIONS = (
     ),
     option("json"),
 )
-
-
-def input_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of every command that ingests."""
-    return stacked(*_OPTIONS)(command)
+"""The options of every command that ingests."""
 
 
 def corpus_named(
