@@ -24,25 +24,24 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import (
     TEXTS,
+    ModelLike,
     ModelOptions,
     Respondent,
     as_model,
     ask,
     is_refusal,
-    object_form,
 )
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.extras import extra
 from knowtrail.graph.files.journal import State
 from knowtrail.graph.models.prompts import estimated_tokens, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings, keep_deepeval_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from langchain_core.language_models import BaseChatModel
 
     from knowtrail.eval.retrieval.dataset import (
         Passage,
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
         RetrievalQuestion,
     )
     from knowtrail.eval.retrieval.evaluation import SystemResult
-    from knowtrail.graph.models.language_models import LanguageModel
 
 _LOG = logging.getLogger(__name__)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -420,8 +418,8 @@ class JudgingOptions:
     Without a judge there are exact match and F1 alone.
     """
 
-    answers: str | BaseChatModel | LanguageModel
-    judge: str | BaseChatModel | LanguageModel | None = None
+    answers: ModelLike
+    judge: ModelLike | None = None
     models: ModelOptions = field(default_factory=ModelOptions)
     reasons: bool = False
 

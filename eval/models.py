@@ -12,7 +12,7 @@ import logging
 import re
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from tenacity import (
     Retrying,
@@ -32,10 +32,11 @@ from knowtrail.graph.models.language_models import (
 )
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.models.prompts import estimated_tokens, fitting, whole_characters
+from knowtrail.graph.models.requests import total_counted
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from langchain_core.language_models import BaseChatModel
 
@@ -45,8 +46,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-
 T = TypeVar("T")
+ModelLike: TypeAlias = "str | BaseChatModel | LanguageModel"
+"""A model by its name, or any chat model of LangChain."""
 
 TEXTS = packaged("knowtrail.eval", "texts.toml")
 """Part of the evaluations -> what models are told there."""
@@ -87,7 +89,7 @@ class ModelOptions:
 
 
 def as_model(
-    model: str | BaseChatModel | LanguageModel,
+    model: ModelLike,
     *,
     settings: Settings | None = None,
     context: int = MOST_CONTEXT,
@@ -184,7 +186,7 @@ def _may_pass(error: BaseException) -> bool:
 def call_llm(
     system: str,
     user_message: str,
-    model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
+    model: ModelLike = DEFAULT_MODEL,
     json_mode: bool = False,
 ) -> str:
     """Return what a model, by name or any LangChain chat model, says to a message."""
@@ -193,11 +195,6 @@ def call_llm(
     if not reply.text and reply.error:
         raise ModelError(reply.error)
     return reply.text.strip()
-
-
-def object_form(**properties: Any) -> dict[str, Any]:
-    """Return the JSON schema of an object that has all of these."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 _FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL | re.IGNORECASE)
@@ -271,12 +268,6 @@ class Answer:
         return asdict(self)
 
 
-def _total(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of what a server counted, None where it counted nothing."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
 def ask(
     who: Respondent,
     system: str,
@@ -306,8 +297,8 @@ def ask(
         value=value,
         raw=replies[-1].text,
         error=error or None,
-        prompt_tokens=_total(one.prompt_tokens for one in replies),
-        completion_tokens=_total(one.completion_tokens for one in replies),
+        prompt_tokens=total_counted(one.prompt_tokens for one in replies),
+        completion_tokens=total_counted(one.completion_tokens for one in replies),
         seconds=time.monotonic() - start,
         attempts=len(replies),
     )

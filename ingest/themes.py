@@ -20,6 +20,7 @@ import numpy as np
 from knowtrail.graph.errors import ModelError, SettingsError
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.models.prompts import fitting, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.keys import normalise_name
 
@@ -38,18 +39,14 @@ WORDS = 500
 MAX_THEME = 60
 _LETTER = re.compile(r"[^\W\d_]")
 _OVERHEAD = 300
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "themes": {
-            "type": "array",
-            "items": {"type": "string", "maxLength": MAX_THEME},
-            "minItems": THEMES,
-            "maxItems": THEMES,
-        }
-    },
-    "required": ["themes"],
-}
+_SCHEMA = object_form(
+    themes={
+        "type": "array",
+        "items": {"type": "string", "maxLength": MAX_THEME},
+        "minItems": THEMES,
+        "maxItems": THEMES,
+    }
+)
 
 
 class ThemeSource(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.db.statements import statement_names, statement_record
+from knowtrail.ingest.bulk.export import EDGES, NODES
 from knowtrail.ingest.corpus import OPTION_KEYS, stored_corpus
 from knowtrail.ingest.neighbour_index import LEAST_RECALL
 from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED
@@ -54,19 +55,7 @@ def verify_corpus(connection: Connection, corpus: str) -> list[Finding]:
     return findings
 
 
-_PARTS = (
-    "documents",
-    "chunks",
-    "sentences",
-    "themes",
-    "terms",
-    "categories",
-    "redirects",
-    "similar",
-    "document_edges",
-    "chunk_edges",
-    "sentence_edges",
-)
+_PARTS = (*NODES.values(), "similar", *EDGES)
 _MODULUS = 1 << 128
 _UNCOUNTED = frozenset({
     "corpusVersion", "embedding", "source", "status", "themeEmbedding",

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.eval.fields.comparators import BatchItem, ComparatorResult, same
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.models import TEXTS, object_form, parse_json_reply
+from knowtrail.eval.models import TEXTS, parse_json_reply
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.models.prompts import estimated_tokens, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:

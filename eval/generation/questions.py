@@ -25,26 +25,24 @@ from knowtrail.eval.judged import (
 )
 from knowtrail.eval.models import (
     TEXTS,
+    ModelLike,
     ModelOptions,
     Respondent,
     as_model,
     ask,
     check_ranges,
     is_refusal,
-    object_form,
 )
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.prompts import estimated_tokens, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from langchain_core.language_models import BaseChatModel
-
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.files.journal import State
-    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
 EVOLUTIONS = ("reasoning", "multi-context", "comparative")
@@ -347,9 +345,9 @@ class ChainWriter:
 
 
 def chain_writer(
-    model: str | BaseChatModel | LanguageModel,
+    model: ModelLike,
     *,
-    critic: str | BaseChatModel | LanguageModel | None = None,
+    critic: ModelLike | None = None,
     state: State,
     options: QuestionOptions | None = None,
     models: ModelOptions | None = None,
@@ -526,9 +524,7 @@ _DEEPEVAL_NAMES = {
 }
 
 
-def deepeval_writer(
-    model: str | BaseChatModel | LanguageModel, **given: Any
-) -> ChainWriter:
+def deepeval_writer(model: ModelLike, **given: Any) -> ChainWriter:
     """Return a writer that asks DeepEval's Synthesizer; takes what `chain_writer` does.
 
     Each question has the evolutions that the plan gives it, so that a seed repeats

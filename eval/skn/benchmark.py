@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.models import DEFAULT_MODEL, Respondent, as_model
+from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, as_model
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
 from knowtrail.eval.skn.phases import KEPT, Phases, judge_row, no_reply
@@ -38,11 +38,8 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from langchain_core.language_models import BaseChatModel
-
     from knowtrail.eval.skn.samples import Found, Sample
     from knowtrail.eval.statistics import Difference
-    from knowtrail.graph.models.language_models import LanguageModel
 
 
 def check_models(
@@ -234,10 +231,10 @@ _LOG = logging.getLogger(__name__)
 def run_benchmark(
     dataset_path: str | Path | None = None,
     output_dir: str | Path = "results",
-    model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
+    model: ModelLike = DEFAULT_MODEL,
     ablation: bool = False,
     *,
-    judge: str | BaseChatModel | LanguageModel | None = None,
+    judge: ModelLike | None = None,
     options: BenchmarkOptions | None = None,
     settings: Settings | None = None,
     progress: Progress = silent,
@@ -280,10 +277,10 @@ def run_benchmark(
 
 
 def run_models(
-    models: Sequence[str | BaseChatModel | LanguageModel],
+    models: Sequence[ModelLike],
     *,
     output: Path,
-    judge: str | BaseChatModel | LanguageModel | None = None,
+    judge: ModelLike | None = None,
     options: BenchmarkOptions | None = None,
     settings: Settings | None = None,
     progress: Progress = silent,
@@ -329,7 +326,7 @@ def run_models(
 
 
 def _respondent(
-    model: str | BaseChatModel | LanguageModel,
+    model: ModelLike,
     options: BenchmarkOptions,
     settings: Settings | None,
 ) -> Respondent:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from knowtrail.eval.models import DEFAULT_MODEL, TEXTS, Respondent, as_model
+from knowtrail.eval.models import DEFAULT_MODEL, TEXTS, ModelLike, Respondent, as_model
 from knowtrail.eval.skn.phases import (
     NOTHING_TO_JUDGE,
     is_judged,
@@ -36,11 +36,9 @@ from knowtrail.graph.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from langchain_core.language_models import BaseChatModel
     from numpy.typing import ArrayLike, NDArray
 
     from knowtrail.eval.statistics import Bounds, Difference
-    from knowtrail.graph.models.language_models import LanguageModel
 
     Rows: TypeAlias = NDArray[np.float64]
 
@@ -336,7 +334,7 @@ NUMBERS: dict[str, str] = TEXTS["skn"]["numbers"]
 def calculate_metrics(
     results: list[dict[str, Any]],
     pipelines: list[str] | None = None,
-    model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
+    model: ModelLike = DEFAULT_MODEL,
 ) -> dict[str, Any]:
     """Return the metrics of each pipeline; rows without verdicts are judged first.
 

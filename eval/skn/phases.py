@@ -20,11 +20,11 @@ from knowtrail.eval.models import (
     DEFAULT_MODEL,
     TEXTS,
     Answer,
+    ModelLike,
     Respondent,
     as_model,
     ask,
     fitted,
-    object_form,
     patiently,
 )
 from knowtrail.eval.skn.options import ABLATION_PIPELINES
@@ -37,6 +37,7 @@ from knowtrail.eval.skn.samples import (
 )
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.prompts import fitting, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.ingest.extraction import VARIANTS, extract_text, variant_of
 from knowtrail.ingest.extraction.variants import prompt_hash
 from knowtrail.ingest.keys import content_key
@@ -44,11 +45,8 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from langchain_core.language_models import BaseChatModel
-
     from knowtrail.eval.skn.options import BenchmarkOptions
     from knowtrail.graph.files.journal import State
-    from knowtrail.graph.models.language_models import LanguageModel
 
 _TOLD = TEXTS["skn"]
 _DATA: str = _TOLD["data"]
@@ -220,9 +218,7 @@ def empty_extraction(variant: str) -> str | dict[str, Any]:
 
 
 def _extractor(variant: str) -> Callable[..., Any]:
-    def extract(
-        raw_text: str, model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL
-    ) -> Any:
+    def extract(raw_text: str, model: ModelLike = DEFAULT_MODEL) -> Any:
         if not raw_text.strip():
             return empty_extraction(variant)
         extracted = extract_text(raw_text, variant=variant, model=as_model(model))
@@ -263,7 +259,7 @@ AGENT_HASH = content_key("agent", _INSTRUCTIONS, json.dumps(_SCHEMA))
 def agent_reason(
     context: str | dict[str, Any],
     question: str,
-    model: str | BaseChatModel | LanguageModel = DEFAULT_MODEL,
+    model: ModelLike = DEFAULT_MODEL,
 ) -> dict[str, Any]:
     """Answer a question from an extraction, SKN as text or JSON as objects.
 

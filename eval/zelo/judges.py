@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from knowtrail.eval.models import TEXTS, object_form, parse_json_reply
+from knowtrail.eval.models import TEXTS, parse_json_reply
 from knowtrail.eval.zelo.judgements import Answer, Judge, Matchup, Price, usable_score
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, SettingsError
 from knowtrail.graph.models.faults import fault_of, retry_after
@@ -37,6 +37,7 @@ from knowtrail.graph.models.prompts import (
     whole_characters,
 )
 from knowtrail.graph.models.providers import PROVIDERS, without_keys
+from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.rerank.base import RERANKERS, BaseReranker, load_reranker
 from knowtrail.retrieval.rerank.order import achecked_scores, reranker_name

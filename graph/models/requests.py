@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -12,6 +12,17 @@ from knowtrail.graph.models.prompts import estimated_tokens
 
 AnswerForm: TypeAlias = "Mapping[str, Any] | Literal['json'] | None"
 """A JSON schema, `json` for any JSON, None for text."""
+
+
+def object_form(**properties: Any) -> dict[str, Any]:
+    """Return the JSON schema of an object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def total_counted(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of what a server counted, None where it counted nothing."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 class AnswerWishes(TypedDict, total=False):

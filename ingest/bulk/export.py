@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
 _PARENTS = {"Document": "IN_CORPUS", "Chunk": "FROM_DOCUMENT"}
-_NODES = {
+NODES = {
     "Document": "documents",
     "Chunk": "chunks",
     "Sentence": "sentences",
@@ -32,7 +32,7 @@ _NODES = {
     "Category": "categories",
     "Redirect": "redirects",
 }
-_EDGES = ("document_edges", "chunk_edges", "sentence_edges")
+EDGES = ("document_edges", "chunk_edges", "sentence_edges")
 _VECTORS = ("embedding", "themeEmbedding")
 _ROWS = 4096
 
@@ -56,7 +56,7 @@ def export_corpus(
     with ColumnFiles(folder) as files:
         (row,) = connection.stream("ingest/corpus_read", name=corpus)
         files.add_nodes("Corpus", [row["properties"]])
-        for label, part in _NODES.items():
+        for label, part in NODES.items():
             for rows in _batches(connection, corpus, part):
                 files.add_nodes(label, [_node(row["properties"]) for row in rows])
                 keys = [row["properties"]["id"] for row in rows]
@@ -64,7 +64,7 @@ def export_corpus(
                     parents = [row.get("document", corpus) for row in rows]
                     files.add_relationships(_PARENTS[label], keys, parents)
                 progress(part, files.nodes, None)
-        for part in ("similar", *_EDGES):
+        for part in ("similar", *EDGES):
             for rows in _batches(connection, corpus, part):
                 _add_edges(files, rows)
                 progress(part, files.relationships, None)

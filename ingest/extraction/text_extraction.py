@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import fitting, whole_characters
+from knowtrail.graph.models.requests import total_counted
 from knowtrail.ingest.extraction.json_answers import read_json
 from knowtrail.ingest.extraction.skn.notation import (
     LEVELS,
@@ -45,7 +46,7 @@ from knowtrail.ingest.keys import normalise_name
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from knowtrail.graph.models.language_models import LanguageModel, ModelReply
     from knowtrail.ingest.extraction.skn.notation import Level
@@ -130,8 +131,8 @@ def merged(parts: Sequence[Extracted]) -> Extracted:
             for repair in part.repairs
         ),
         error=error,
-        prompt_tokens=_sum(part.prompt_tokens for part in parts),
-        completion_tokens=_sum(part.completion_tokens for part in parts),
+        prompt_tokens=total_counted(part.prompt_tokens for part in parts),
+        completion_tokens=total_counted(part.completion_tokens for part in parts),
         seconds=sum(part.seconds for part in parts),
         attempts=sum(part.attempts for part in parts),
         read_characters=sum(part.read_characters for part in used),
@@ -144,11 +145,6 @@ def _status(parts: Sequence[Extracted]) -> Any:
     if "failed" in said:
         return "failed" if said == {"failed"} else "partial"
     return "repaired" if "repaired" in said else "ok"
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return sum(known) if known else None
 
 
 def _value(values: Sequence[Any]) -> SknBlock | dict[str, Any]:
@@ -406,8 +402,11 @@ def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted
     result = replace(
         before,
         raw=reply.text,
-        prompt_tokens=_sum((before.prompt_tokens, reply.prompt_tokens)),
-        completion_tokens=_sum((before.completion_tokens, reply.completion_tokens)),
+        prompt_tokens=total_counted((before.prompt_tokens, reply.prompt_tokens)),
+        completion_tokens=total_counted((
+            before.completion_tokens,
+            reply.completion_tokens,
+        )),
     )
     if not reply.text.strip():
         return replace(result, error=reply.error or "The model gave no answer.")

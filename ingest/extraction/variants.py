@@ -18,6 +18,7 @@ from typing import Any, Literal
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.models.prompts import estimated_tokens, marked
+from knowtrail.graph.models.requests import object_form
 from knowtrail.ingest.keys import content_key
 
 Section = Literal["src", "facts", "causal", "gaps", "risk"]
@@ -108,12 +109,7 @@ def json_schema(variant: Variant, *, checked: bool = False) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {**object_form(**properties), "additionalProperties": False}
 
 
 MOST_TOKENS = 65_536
