@@ -154,32 +154,24 @@ class _Names(NamedTuple):
     all: TermFinder
 
 
+@dataclass(frozen=True, slots=True)
 class _TextLinker:
-    def __init__(
-        self,
-        connection: Connection,
-        corpus: str,
-        version: int,
-        index: TextIndex,
-        titles: _Titles,
-        progress: Progress,
-    ) -> None:
-        self._connection = connection
-        self._corpus = corpus
-        self._version = version
-        self._index = index
-        self._titles = titles
-        self._progress = progress
+    connection: Connection
+    corpus: str
+    version: int
+    index: TextIndex
+    titles: _Titles
+    progress: Progress
 
     def link(self, terms: bool, unclear: Callable[[str], None]) -> Counters:
         """Write aliases, links and mentions, and find the names in texts."""
-        titles, index = self._titles, self._index
+        titles, index = self.titles, self.index
         changed = [
             {"id": identity, "aliases": titles.aliases[identity]}
             for identity, (_, _, stored) in titles.titles.items()
             if titles.aliases[identity] != stored
         ]
-        total = write_rows(self._connection, "ingest/aliases", changed, self._version)
+        total = write_rows(self.connection, "ingest/aliases", changed, self.version)
         known = index.documents()
         stale = [i for i in known if known[i] != titles.hashes.get(i)]
         index.remove(stale)
@@ -203,50 +195,50 @@ class _TextLinker:
         linked = {i: kinds for i, kinds in undone if "linked" in kinds}
         named_only = [identity for identity, _ in undone if identity not in linked]
         for done, part in enumerate(batched(linked, _DOCUMENTS)):
-            self._progress("links", done * _DOCUMENTS, len(undone))
+            self.progress("links", done * _DOCUMENTS, len(undone))
             some = {identity: linked[identity] for identity in part}
             total += self._edges_of(some, finder, names, unclear)
         for done, part in enumerate(batched(named_only, _DOCUMENTS)):
-            self._progress("links", len(linked) + done * _DOCUMENTS, len(undone))
-            for row in self._connection.stream("ingest/term_sources", ids=part):
+            self.progress("links", len(linked) + done * _DOCUMENTS, len(undone))
+            for row in self.connection.stream("ingest/term_sources", ids=part):
                 self._find(row, names)
             index.commit(every=SECONDS)
-        self._progress("links", len(undone), len(undone))
+        self.progress("links", len(undone), len(undone))
         return total
 
     def _find(self, row: Any, names: _Names) -> None:
         if row["id"] in names.unnamed or names.appeared.find(row["text"]):
-            self._index.find(_found(row, names.all))
+            self.index.find(_found(row, names.all))
         else:
-            self._index.done("named", [row["id"]])
+            self.index.done("named", [row["id"]])
 
     def _containing(self, phrases: Mapping[str, Sequence[str]]) -> Iterator[str]:
         """Yield the documents whose text has one of the phrases for it."""
         rows = [{"id": key, "phrases": wanted} for key, wanted in phrases.items()]
         for part in batched(rows):
-            for row in self._connection.stream("ingest/texts_containing", rows=part):
+            for row in self.connection.stream("ingest/texts_containing", rows=part):
                 yield row["id"]
 
     def _read(
         self, identities: Sequence[str], known: Collection[str], terms: bool
     ) -> None:
         for done, part in enumerate(batched(identities, _DOCUMENTS)):
-            self._progress("words", done * _DOCUMENTS, len(identities))
-            for row in self._connection.stream("ingest/term_sources", ids=part):
+            self.progress("words", done * _DOCUMENTS, len(identities))
+            for row in self.connection.stream("ingest/term_sources", ids=part):
                 text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
                 pieces = (text[start:end] for start, end in segments(spans))
-                self._index.add(
+                self.index.add(
                     row["id"],
-                    content=self._titles.hashes[row["id"]],
+                    content=self.titles.hashes[row["id"]],
                     chunks=len(spans),
                     # Its first chunk is found by its title, too.
                     words=words_in(f"{row['title']} {text}", row["targets"] or ()),
                     names=counted_names(pieces) if terms else None,
                     appears=row["id"] not in known,
                 )
-        self._index.commit()
+        self.index.commit()
         if identities:
-            self._progress("words", len(identities), len(identities))
+            self.progress("words", len(identities), len(identities))
 
     def _edges_of(
         self,
@@ -257,17 +249,15 @@ class _TextLinker:
     ) -> Counters:
         """Write links and mentions of some documents, and note their names."""
         links, mentioning, mentions = [], [], []
-        for row in self._connection.stream("ingest/link_sources", ids=list(undone)):
+        for row in self.connection.stream("ingest/link_sources", ids=list(undone)):
             if "named" in undone[row["id"]]:
                 self._find(row, names)
-            for key in sorted(
-                set(filter(self._titles.index.is_shared, row["targets"]))
-            ):
+            for key in sorted(set(filter(self.titles.index.is_shared, row["targets"]))):
                 unclear(
                     f"{row['title']}: its link to {key!r} is left out, because several "
                     "documents have that title"
                 )
-            wanted_links, wanted_mentions = _wanted(row, self._titles.index, finder)
+            wanted_links, wanted_mentions = _wanted(row, self.titles.index, finder)
             if wanted_links != [list(pair) for pair in row["links"]]:
                 links.append({"id": row["id"], "links": wanted_links})
             if wanted_mentions != sorted(tuple(m) for m in row["mentions"]):
@@ -276,27 +266,25 @@ class _TextLinker:
                     {"chunk": c, "document": d, "anchor": a}
                     for c, d, a in wanted_mentions
                 ]
-        total = write_rows(
-            self._connection, "ingest/links_replace", links, self._version
-        )
+        total = write_rows(self.connection, "ingest/links_replace", links, self.version)
         if mentioning:
-            total += self._connection.write_all([
+            total += self.connection.write_all([
                 ("ingest/mentions_remove", {"ids": mentioning}),
                 *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
                 (
                     "ingest/touch_documents",
-                    {"ids": mentioning, "version": self._version},
+                    {"ids": mentioning, "version": self.version},
                 ),
             ])
-        self._index.done("linked", undone)
-        self._index.commit(every=SECONDS)
+        self.index.done("linked", undone)
+        self.index.commit(every=SECONDS)
         return total
 
     def write_terms(self) -> Counters:
         """Write the terms and NAMES that differ; terms that are gone go last."""
-        index, connection = self._index, self._connection
+        index, connection = self.index, self.connection
         if not index.knows_terms:
-            stored = connection.stream("ingest/terms_stored", corpus=self._corpus)
+            stored = connection.stream("ingest/terms_stored", corpus=self.corpus)
             index.store_terms({r["name"]: (r["label"], r["chunks"]) for r in stored})
             index.knows_terms = True
         before = dict.fromkeys(i for i, _ in index.undone("written"))
@@ -304,17 +292,17 @@ class _TextLinker:
         total = Counters()
         for part in batched(list(changed.items())):
             rows = [
-                {"id": term_id(self._corpus, name), "name": name}
+                {"id": term_id(self.corpus, name), "name": name}
                 | dict(zip(("label", "chunks"), term, strict=True))
                 for name, term in part
             ]
-            total += connection.write("ingest/terms", corpus=self._corpus, rows=rows)
+            total += connection.write("ingest/terms", corpus=self.corpus, rows=rows)
             index.store_terms(dict(part))
         others = [i for i, _ in index.undone("written") if i not in before]
         parts = chain(batched(list(before), _DOCUMENTS), batched(others, _TURNED))
         size, done = len(before) + len(others), 0
         for ids in parts:
-            self._progress("terms", done, size)
+            self.progress("terms", done, size)
             found = (
                 (i, names if i in before else _only(turned, names))
                 for i, names in index.found(ids)
@@ -324,12 +312,12 @@ class _TextLinker:
             index.commit(every=SECONDS)
             done += len(ids)
         if size:
-            self._progress("terms", size, size)
+            self.progress("terms", size, size)
         for names in batched(gone):
             total += connection.write("ingest/terms_remove", ids=self._ids(names))
         index.drop_terms(gone)
         return total + connection.write(
-            "ingest/corpus_chunks", name=self._corpus, chunks=chunks
+            "ingest/corpus_chunks", name=self.corpus, chunks=chunks
         )
 
     def _name(self, documents: Sequence[Found], whole: Collection[str]) -> Counters:
@@ -340,10 +328,10 @@ class _TextLinker:
         chunks = [
             c for document, found in documents if document in whole for c, _ in found
         ]
-        linked = self._index.linked({
+        linked = self.index.linked({
             name for _, found in documents for _, names in found for name in names
         })
-        rows = self._connection.read("ingest/term_names_stored", ids=chunks)
+        rows = self.connection.read("ingest/term_names_stored", ids=chunks)
         stored = {row["id"]: Counter(row["terms"]) for row in rows}
         removed: list[dict[str, Any]] = []
         added: dict[str, list[str]] = {}
@@ -371,7 +359,7 @@ class _TextLinker:
         return self._write_names(removed, added, touched)
 
     def _ids(self, names: Iterable[str]) -> list[str]:
-        return [term_id(self._corpus, name) for name in names]
+        return [term_id(self.corpus, name) for name in names]
 
     def _write_names(
         self,
@@ -384,17 +372,17 @@ class _TextLinker:
             [number.setdefault(term, len(number)) for term in terms]
             for terms in added.values()
         ]
-        written = self._connection.write_all([
+        written = self.connection.write_all([
             ("ingest/term_names_remove", {"rows": removed}),
             (
                 "ingest/term_names",
                 {"chunks": list(added), "terms": list(number), "rows": rows},
             ),
-            ("ingest/touch_documents", {"ids": touched, "version": self._version}),
+            ("ingest/touch_documents", {"ids": touched, "version": self.version}),
         ])
         if written.relationships_created != sum(map(len, rows)):
             raise IngestError(
-                f"Chunks of corpus {self._corpus!r} changed while their terms were "
+                f"Chunks of corpus {self.corpus!r} changed while their terms were "
                 "linked: run the ingest again, alone."
             )
         return written

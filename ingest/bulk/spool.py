@@ -17,6 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
@@ -490,31 +491,25 @@ class Spool(Connection):
                 files.add_nodes("Redirect", [{**row, "corpus": name}])
 
 
+@dataclass(frozen=True, slots=True)
 class _Writer:
     """Writes documents with what hangs on each alone."""
 
-    def __init__(
-        self,
-        files: ColumnFiles,
-        vectors: npt.NDArray[np.float32],
-        options: IngestOptions,
-        categories: Seen,
-    ) -> None:
-        self._files = files
-        self._vectors = vectors
-        self._options = options
-        self._categories = categories
+    files: ColumnFiles
+    vectors: npt.NDArray[np.float32]
+    options: IngestOptions
+    categories: Seen
 
     def write(self, row: sqlite3.Row, themes: Sequence[Any], corpus: str) -> None:
         """Write a document."""
         body = json.loads(row["body"])
-        files, document, place = self._files, body["properties"], row["place"]
+        files, document, place = self.files, body["properties"], row["place"]
         key, sentences, chunks = row["id"], body["sentences"], body["chunks"]
         first_chunk = place + len(sentences)
         after = first_chunk + len(chunks)
         node = document | {"aliases": json.loads(row["aliases"])}
         if row["themed"]:
-            node["themeEmbedding"] = self._vectors[after]
+            node["themeEmbedding"] = self.vectors[after]
         files.add_nodes("Document", [node])
         files.add_relationships("IN_CORPUS", [key], [corpus])
         files.add_nodes("Sentence", self._texts(document, sentences, place))
@@ -529,7 +524,7 @@ class _Writer:
         texts = self._texts(document, chunks, first_chunk)
         files.add_nodes("Chunk", [a | b for a, b in zip(texts, spans, strict=True)])
         self._order(key, [s[0] for s in sentences], [c[0] for c in chunks], body)
-        self._inner([c[0] for c in chunks], self._vectors[first_chunk:after])
+        self._inner([c[0] for c in chunks], self.vectors[first_chunk:after])
         files.add_relationships(
             "HAS_THEME",
             [key] * len(themes),
@@ -542,7 +537,7 @@ class _Writer:
         self, document: Mapping[str, Any], spans: Sequence[Any], place: int
     ) -> list[dict[str, Any]]:
         return [
-            row | {"embedding": self._vectors[place + row["index"]]}
+            row | {"embedding": self.vectors[place + row["index"]]}
             for row in rows_of(document, spans)
         ]
 
@@ -550,7 +545,7 @@ class _Writer:
         self, key: str, sentences: list[str], chunks: list[str], body: Mapping[str, Any]
     ) -> None:
         """Write which sentences a chunk has, and the order of both."""
-        add = self._files.add_relationships
+        add = self.files.add_relationships
         add("FROM_DOCUMENT", chunks, [key] * len(chunks))
         add("NEXT_CHUNK", chunks[:-1], chunks[1:])
         add("NEXT_SENTENCE", sentences[:-1], sentences[1:])
@@ -565,18 +560,18 @@ class _Writer:
     def _inner(self, chunks: list[str], vectors: npt.NDArray[np.float32]) -> None:
         columns = _ranked(
             (chunks[source], [chunks[n] for n in targets], scores)
-            for source, targets, scores in intra_edges(vectors, chunks, self._options)
+            for source, targets, scores in intra_edges(vectors, chunks, self.options)
         )
         scopes = ["intra"] * len(columns["rank"])
-        self._files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
+        self.files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
 
     def _categorise(self, corpus: str, key: str, names: Sequence[str]) -> None:
         keys = [content_key(corpus, "category", name) for name in names]
         for identity, name in zip(keys, names, strict=True):
-            if self._categories.add(identity):
+            if self.categories.add(identity):
                 node = {"id": identity, "corpus": corpus, "name": name}
-                self._files.add_nodes("Category", [node])
-        self._files.add_relationships("IN_CATEGORY", [key] * len(keys), keys)
+                self.files.add_nodes("Category", [node])
+        self.files.add_relationships("IN_CATEGORY", [key] * len(keys), keys)
 
 
 _Rows = Iterable[sqlite3.Row]

@@ -87,6 +87,15 @@ def ranged(file: IO[bytes], start: int, end: int | None) -> IO[bytes]:
     return io.BufferedReader(_FileRange(file, start, end))
 
 
+def unpacked(file: IO[bytes], start: bytes) -> IO[bytes]:
+    """Return a file without its compression, which its first bytes show."""
+    if start.startswith(_COMPRESSED[0]):
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb"))
+    if start.startswith(_COMPRESSED[1]):
+        return cast("IO[bytes]", bz2.BZ2File(file, mode="rb"))
+    return file
+
+
 def line_parts(path: AnyPath, size: int) -> Iterator[Part]:
     """Yield pieces of a file of lines of about so many bytes; compressed files whole.
 
@@ -285,13 +294,7 @@ class LineFile:
 
     def _decompressed(self) -> IO[bytes]:
         start = cast("io.BufferedReader", self._raw).peek(3)
-        if self._within:
-            return self._raw
-        if start.startswith(b"\x1f\x8b"):
-            return cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw, mode="rb"))
-        if start.startswith(b"BZh"):
-            return cast("IO[bytes]", bz2.BZ2File(self._raw, mode="rb"))
-        return self._raw
+        return self._raw if self._within else unpacked(self._raw, start)
 
     def _line(self, stream: IO[bytes]) -> bytes | None:
         """Read one line, dropping it as it comes when it is too long."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import bz2
 import codecs
-import gzip
 import re
 import zlib
 from collections import deque
@@ -27,7 +26,7 @@ from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import text_encoding
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
-from knowtrail.ingest.sources._lines import PathsSource, dump_parts, ranged
+from knowtrail.ingest.sources._lines import PathsSource, dump_parts, ranged, unpacked
 from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class DumpFile:
         except (EOFError, OSError, zlib.error) as error:
             raise _broken(error) from error
 
-    def _decompressor(self) -> bz2.BZ2File | gzip.GzipFile | io.BufferedReader:
+    def _decompressor(self) -> io.BufferedReader:
         try:
             magic = self._raw.read(16)
             self._raw.seek(0)
@@ -184,11 +183,7 @@ class DumpFile:
             raise SourceError(msg) from error
         if not magic:
             raise SourceError(f"The dump {self.path} is empty: download it again.")
-        if magic.startswith(b"BZh"):
-            return bz2.BZ2File(self._raw)
-        if magic.startswith(b"\x1f\x8b"):
-            return gzip.GzipFile(fileobj=self._raw)
-        return cast("io.BufferedReader", self._raw)
+        return cast("io.BufferedReader", unpacked(self._raw, magic))
 
     def _first_bytes(self) -> bytes:
         try:

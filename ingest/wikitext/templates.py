@@ -184,10 +184,6 @@ def _named_language(code: str, arguments: Arguments) -> str:
     return text if arguments.get("label") == "none" else f"{name}: {text}"
 
 
-def _convert(arguments: Arguments) -> str:
-    return measure(arguments.positional, arguments.language)
-
-
 def _value(arguments: Arguments) -> str:
     number = with_separators(arguments.get(1), arguments.language)
     spread = arguments.get(2)
@@ -330,17 +326,9 @@ def _nuclide(arguments: Arguments) -> str:
     return f"{element}-{mass}" if mass else element
 
 
-def _gauge(arguments: Arguments) -> str:
-    return re.sub(r"(?<=\d)(?=[a-z])", " ", arguments.get(1))
-
-
 def _music(arguments: Arguments) -> str:
     signs = {"flat": "♭", "b": "♭", "sharp": "♯", "#": "♯", "natural": "♮"}
     return signs.get(arguments.get(1).lower(), arguments.get(1))
-
-
-def _number(arguments: Arguments) -> str:
-    return with_separators(arguments.get(1), arguments.language)
 
 
 def _french_century(arguments: Arguments) -> str:
@@ -350,7 +338,7 @@ def _french_century(arguments: Arguments) -> str:
 
 
 _SHOWN: dict[str, _Handler] = {
-    "convert": _convert,
+    "convert": lambda arguments: measure(arguments.positional, arguments.language),
     "columns": lambda arguments: f"\n{_last(arguments)}\n",
     "plain_list": lambda arguments: f"\n{arguments.get(1)}\n",
     "ordered": _ordered,
@@ -358,11 +346,11 @@ _SHOWN: dict[str, _Handler] = {
     "circa": _circa,
     "fraction": _fraction,
     "nuclide": _nuclide,
-    "gauge": _gauge,
+    "gauge": lambda arguments: re.sub(r"(?<=\d)(?=[a-z])", " ", arguments.get(1)),
     "raised": lambda arguments: f"<sup>{arguments.get(1)}</sup>",
     "author_and_year": _author_and_year,
     "angled": lambda arguments: f"⟨{arguments.get(1)}⟩",
-    "number": _number,
+    "number": lambda arguments: with_separators(arguments.get(1), arguments.language),
     "date": lambda arguments: _date(arguments.positional),
     "nihongo": _nihongo,
     "as_of": _as_of,
