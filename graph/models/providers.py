@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import InputError, MissingExtraError, SettingsError
 from knowtrail.graph.extras import extra
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.settings import environment
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class Provider:
     """
 
     name: str
-    package: str
-    kind: str
-    keys: tuple[str, ...]
+    package: str = ""
+    kind: str = ""
+    keys: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     is_streamed: bool = True
 
@@ -109,31 +110,11 @@ class Provider:
 
 
 PROVIDERS = {
-    each.name: each
-    for each in (
-        Provider(
-            name="openai",
-            package="langchain_openai",
-            kind="ChatOpenAI",
-            keys=("OPENAI_API_KEY",),
-            addresses=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-        ),
-        Provider(
-            name="anthropic",
-            package="langchain_anthropic",
-            kind="ChatAnthropic",
-            keys=("ANTHROPIC_API_KEY",),
-            addresses=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
-        ),
-        Provider(
-            name="google",
-            package="langchain_google_genai",
-            kind="ChatGoogleGenerativeAI",
-            keys=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-            is_streamed=False,
-        ),
-        Provider(name=_FOREIGN, package="", kind="", keys=()),
+    name: Provider(
+        name=name,
+        **row | {key: tuple(v) for key, v in row.items() if isinstance(v, list)},
     )
+    for name, row in packaged(__package__, "providers.toml").items()
 }
 """Name -> provider; Ollama, which needs no key, is `graph.ollama_client`'s."""
 
