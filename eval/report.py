@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.store import sendable
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.files.templates import templates
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from knowtrail.eval.statistics import Interval
 
 TABLE_ROWS = 200
+NOTES: dict[str, str] = packaged("knowtrail.eval", "texts.toml")["notes"]
+"""What people are told beside tables and pictures."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -70,6 +73,11 @@ def filled(template: str, **given: Any) -> str:
     """Return a template below this folder with what is given put in."""
     page = {"most": TABLE_ROWS, "images": False, **given}
     return _templates().get_template(template).render(page)
+
+
+def known(value: float | None, form: str = ".2f") -> str:
+    """Return a number as people read it, a dash where it is not defined."""
+    return "-" if value is None or value != value else f"{value:{form}}"
 
 
 def as_number(value: float) -> float | None:

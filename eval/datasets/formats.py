@@ -42,6 +42,7 @@ from knowtrail.eval.datasets.gathering import (
     table_rows,
     text_of,
 )
+from knowtrail.eval.report import NOTES
 from knowtrail.eval.retrieval.dataset import (
     GoldChunk,
     GoldSentence,
@@ -348,21 +349,11 @@ Contexts: TypeAlias = Literal["groups", "items"]
 _DELIMITER = "|"
 _LIST = re.compile(r"\s*\[\s*(?:[\"'\]]|\Z)")
 """How a list of texts begins; a text may begin with a bracket too: `[1] A note.`"""
-_NOTE = (
-    "The corpus is the union of the questions' contexts, not the articles that they "
-    "were made of: figures published for those articles cannot be reproduced with it."
-)
 _PUBLISHED = frozenset({
     "5abc624ffb99f7397ad6c34af2a482e6",  # 20qa-themes-gpt4omini-reasoning.csv
     "7e498bd5acfe63ca2f79de1f5c1ed50b",  # 50qa-seq-multihop-gpt4o-... .csv
 })
 """Checksums of the two files for which tables of the seven algorithms are published."""
-_ARTICLES = (
-    "The tables published for this file are of ten articles that are no part of it; "
-    "such articles, as Wikipedia has them today, are fetched by: knowtrail ingest "
-    'wikipedia --topic "Machine Learning" --topic "Artificial Intelligence" '
-    "--articles-per-topic 5 --corpus articles"
-)
 
 
 def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> RetrievalDataset:
@@ -389,7 +380,8 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
                 [text for text in texts if text.strip()],
             )
         )
-    notes = (_NOTE, _ARTICLES) if file.checksum in _PUBLISHED else (_NOTE,)
+    names = ("goldens", "goldens_published")[: 1 + (file.checksum in _PUBLISHED)]
+    notes = tuple(NOTES[name] for name in names)
     return found.dataset(questions.stem, "deepeval", asked, notes=notes)
 
 

@@ -28,7 +28,7 @@ from knowtrail.eval.fields.results import (
     load_plugin,
     reclassify_nulls,
 )
-from knowtrail.eval.report import Table, draw_columns, draw_tables
+from knowtrail.eval.report import Table, draw_columns, draw_tables, known
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
@@ -66,7 +66,7 @@ def record_row(record: RecordResult) -> dict[str, Any]:
 def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
-    from knowtrail.eval.fields.runs import WHOLE, known
+    from knowtrail.eval.fields.runs import WHOLE
 
     result = finished.result
     click.echo(
@@ -89,7 +89,7 @@ def draw_run(finished: Finished) -> None:
     draw_columns(
         ["metric", "value", "from", "to"],
         [
-            [metric, known(one.value), known(one.low), known(one.high)]
+            [metric, *(known(n, ".3f") for n in (one.value, one.low, one.high))]
             for metric, one in finished.intervals.items()
         ],
     )

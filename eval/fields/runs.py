@@ -23,7 +23,7 @@ from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator
 from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.eval.fields.shift import shifts
-from knowtrail.eval.report import Table, interval_dict
+from knowtrail.eval.report import Table, interval_dict, known
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
@@ -381,11 +381,11 @@ def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
         found,
         {
             "units": lambda one: one.units,
-            "agreed": lambda one: known(one.agreed),
-            "Cohen": lambda one: known(one.cohen),
-            "Fleiss": lambda one: known(one.fleiss),
-            "alpha": lambda one: known(one.alpha),
-            "alpha of numbers": lambda one: known(one.alpha_interval),
+            "agreed": lambda one: known(one.agreed, ".3f"),
+            "Cohen": lambda one: known(one.cohen, ".3f"),
+            "Fleiss": lambda one: known(one.fleiss, ".3f"),
+            "alpha": lambda one: known(one.alpha, ".3f"),
+            "alpha of numbers": lambda one: known(one.alpha_interval, ".3f"),
         },
     )
     return Answer(name="agreement", value=list(map(asdict, found)), tables=[table])
@@ -485,18 +485,13 @@ def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table
                 f"{one.found.first:.3f}",
                 f"{one.found.second:.3f}",
                 f"{one.found.difference.value:+.3f}",
-                known(one.found.difference.low, "+"),
-                known(one.found.difference.high, "+"),
+                known(one.found.difference.low, "+.3f"),
+                known(one.found.difference.high, "+.3f"),
                 f"{one.p_value:.3g}",
             )
             for label, one in found.items()
         ],
     )
-
-
-def known(value: float | None, sign: str = "") -> str:
-    """Return a number with three places, - where it is not defined."""
-    return "-" if value is None or value != value else f"{value:{sign}.3f}"
 
 
 def _finite(value: float) -> float | None:

@@ -34,6 +34,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from knowtrail.eval.judged import JudgedResults, JudgingOptions, judge_results
+from knowtrail.eval.report import NOTES
 from knowtrail.eval.retrieval.bench import Bench, open_bench
 from knowtrail.eval.retrieval.dataset import Ranking, Unit, halves
 from knowtrail.eval.retrieval.output import store_evaluation
@@ -562,12 +563,7 @@ def _notes_of_results(
         )
     base = next((each for each in results if each.name == options.base), results[0])
     if any(_alike(each, None) or _alike(each, base) for each in results):
-        notes.append(
-            "Where a measure, or a difference, is the same for all questions, there is "
-            "nothing to resample: its interval then says how far as many other "
-            "questions as the exact interval for 0 of n allows for (Clopper and "
-            "Pearson, 95 %) could move it."
-        )
+        notes.append(NOTES["alike"])
     return notes
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import Table, aligned, filled
+from knowtrail.eval.report import NOTES, Table, aligned, filled
 from knowtrail.eval.skn.metrics import MEASURES, NUMBERS, ahead, difference_row, scored
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
@@ -94,13 +94,7 @@ def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
     columns = "metric, formats, n, difference, interval, p, p (Holm), better"
     return Table(
         title=f"{prefix}Differences between formats on the same samples",
-        note=(
-            "Over samples of which both extractions can be used. "
-            "Interval: paired bootstrap of samples, 95 %. p: swapping the formats of "
-            "each sample, two-sided; beside it corrected by Holm's method for all "
-            "rows of the metric. Better is only said where the corrected p is below "
-            "0.05."
-        ),
+        note=NOTES["skn_differences"],
         columns=columns.split(", "),
         rows=rows,
     )
@@ -160,9 +154,7 @@ def summary_text(outcome: ModelOutcome) -> str:
         *_verdict(outcome),
         *(aligned([apart.columns, *apart.rows]) if outcome.differences else ()),
         "",
-        "A judge that gives no verdict counts as the worst one; metrics.json has the "
-        "metrics without them too (judged_only). Quality figures mean little below a "
-        "model of 7 billion parameters.",
+        NOTES["skn_summary"],
         "",
     ]
     return "\n".join(lines)

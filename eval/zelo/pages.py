@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.eval.report import Table, as_number, filled, interval_dict
+from knowtrail.eval.report import NOTES, Table, as_number, filled, interval_dict, known
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
@@ -36,12 +36,7 @@ LOSES_WINS = ("#67001f", "#d6604d", "#f7f7f7", "#4393c3", "#053061")
 """Brewer's red to blue; in the middle nobody wins."""
 _NONE = "#d9dde2"
 _BINS = 30
-BATTLES = (
-    "Blue: the document of the row has most of the votes against that of the column; "
-    "red: it has fewer; grey: they did not meet. In zELO order, the best first, "
-    "consistent judges leave blue above the diagonal and red below. Scores with their "
-    "standard errors."
-)
+BATTLES = NOTES["zelo_battles"]
 """What a picture of battles shows, in words."""
 _NAMED = 40
 """With more documents than this only some are named along a side."""
@@ -172,10 +167,7 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
         return picture_bytes(figure, suffix)
 
 
-MEANING = (
-    "Means over the queries with 95 % bootstrap intervals: ndcg, accuracy and recall "
-    "by the true scores; nDCG, RR and R by which documents are relevant."
-)
+MEANING = NOTES["zelo_rankings"]
 """What the columns are, in a sentence."""
 
 
@@ -253,11 +245,11 @@ def summary(one: Inspection) -> str:
         f"{counted(len(one.battles.left), 'battle')}, "
         f"{counted(len(one.judged.judges), 'judge')}; {parts}"
         f"{f'; {n} not judged' if n else ''}.",
-        f"Of {counted(one.triads.count, 'triad')} a share of {shown(one.triads.share)} "
+        f"Of {counted(one.triads.count, 'triad')} a share of {known(one.triads.share)} "
         "is transitive. "
-        f"Agreement of the judges: Kendall's W {shown(one.kendall_w)}, "
-        f"Krippendorff's alpha {shown(one.agreement.alpha)}, unanimous in "
-        f"{shown(one.agreement.unanimous)} of the battles that two or more decided.",
+        f"Agreement of the judges: Kendall's W {known(one.kendall_w)}, "
+        f"Krippendorff's alpha {known(one.agreement.alpha)}, unanimous in "
+        f"{known(one.agreement.unanimous)} of the battles that two or more decided.",
     ]
     return "\n".join(lines)
 
@@ -291,10 +283,7 @@ def inspection_tables(one: Inspection) -> list[Table]:
         ),
         Table(
             title="Judges",
-            note=(
-                "Shares of the decided answers that prefer the left document, and the "
-                "one that was shown first; 0.5 is without bias."
-            ),
+            note=NOTES["zelo_judges"],
             columns=("judge", *_COUNTS[1:], "first", "transitive"),
             rows=judges,
         ),
@@ -322,7 +311,7 @@ _COUNTS = ("name", "answered", "missing", "ties", "left")
 def _cells(*values: Any) -> tuple[str, ...]:
     """Return texts and counts as they are, other numbers as people read them."""
     return tuple(
-        str(value) if isinstance(value, str | int) else shown(value) for value in values
+        str(value) if isinstance(value, str | int) else known(value) for value in values
     )
 
 
@@ -356,7 +345,7 @@ def battles_table(one: Inspection, number: int) -> Table:
         rows=[
             (
                 one.document(battle.other).id,
-                shown(battle.share),
+                known(battle.share),
                 said.judge,
                 "failed" if said.score is None else f"{said.score:+.2f}",
                 said.reasoning,
@@ -423,11 +412,6 @@ def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
     return {"ranking": ranking}
 
 
-def shown(value: float | None, places: int = 2) -> str:
-    """Return a number as people read it, a dash for none."""
-    return "-" if value is None or value != value else f"{value:.{places}f}"
-
-
 def battles_page(one: Inspection) -> str:
     """Return a judged query as HTML."""
     return filled(
@@ -437,7 +421,7 @@ def battles_page(one: Inspection) -> str:
         summary=summary(one),
         tables=inspection_tables(one),
         about=BATTLES,
-        shown=shown,
+        shown=known,
         **_figure(lambda: battles_picture(one, ".svg")),
     )
 
@@ -485,7 +469,7 @@ def _worst(one: Benchmark) -> Table:
         rows=[
             (
                 one.queries[place],
-                *(shown(one.values[metric][place], 3) for metric in metrics),
+                *(known(one.values[metric][place], ".3f") for metric in metrics),
             )
             for place in order[:_WORST]
         ],
