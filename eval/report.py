@@ -81,8 +81,8 @@ def known(value: float | None, form: str = ".2f") -> str:
 
 
 def as_number(value: float) -> float | None:
-    """Return a number as JSON can say it: NaN is null."""
-    return value if value == value else None
+    """Return a number as JSON can say it: NaN and infinities are null."""
+    return value if value - value == 0 else None
 
 
 def json_lines(rows: Iterable[Any]) -> str:

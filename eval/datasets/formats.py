@@ -380,9 +380,10 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
                 [text for text in texts if text.strip()],
             )
         )
-    names = ("goldens", "goldens_published")[: 1 + (file.checksum in _PUBLISHED)]
-    notes = tuple(NOTES[name] for name in names)
-    return found.dataset(questions.stem, "deepeval", asked, notes=notes)
+    notes = [NOTES["goldens"]]
+    if file.checksum in _PUBLISHED:
+        notes.append(NOTES["goldens_published"])
+    return found.dataset(questions.stem, "deepeval", asked, notes=tuple(notes))
 
 
 class _Contexts:

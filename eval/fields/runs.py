@@ -23,7 +23,7 @@ from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator
 from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.eval.fields.shift import shifts
-from knowtrail.eval.report import Table, interval_dict, known
+from knowtrail.eval.report import Table, as_number, interval_dict, known
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
@@ -425,7 +425,7 @@ def _shift(older: RecordFile, newer: RecordFile) -> Answer:
             "shifted": lambda one: "yes" if one.shifted else "no",
         },
     )
-    value = [asdict(one) | {"statistic": _finite(one.statistic)} for one in found]
+    value = [asdict(one) | {"statistic": as_number(one.statistic)} for one in found]
     return Answer(name="shift", value=value, tables=[table])
 
 
@@ -492,11 +492,6 @@ def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table
             for label, one in found.items()
         ],
     )
-
-
-def _finite(value: float) -> float | None:
-    """Return a number as JSON can say it; an infinite odds ratio is null."""
-    return value if value - value == 0 else None
 
 
 def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:

@@ -146,8 +146,6 @@ PROMPT_VERSION = "1"
 """Changes with the prompts, so that answers to others are not taken for theirs."""
 
 _TOLD = TEXTS["generation"]
-
-
 _QUESTION = object_form(question={"type": "string", "minLength": 8, "maxLength": 600})
 _CRITIQUE = object_form(
     feedback={"type": "string", "maxLength": 600},

@@ -119,7 +119,6 @@ LEAST_ROOM = 200
 _MARGIN = 250
 """Tokens kept for what a second attempt is told."""
 
-
 _TOLD = packaged(__package__, "words.toml")
 
 
