@@ -94,8 +94,8 @@ class MemoryReader:
         best = sorted(order[: anchor_hits(k)])
         by_words: list[str] = []
         if words:
-            texts = [self._graph.chunks[row].text for row in self._passing]
-            found = np.array(bm25_scores(words, texts))
+            all_texts = [self._graph.chunks[row].text for row in self._passing]
+            found = np.array(bm25_scores(words, all_texts))
             having = [i for i in ranked(ids, found) if found[i] > 0][: anchor_hits(k)]
             best = sorted({*best, *having})
             by_words = [ids[i] for i in having]
