@@ -61,6 +61,9 @@ _INDEXES = (
     *(f"{name}_embedding" for name in _VECTOR),
 )
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
+_FILTERED = re.compile(r"(document|chunk)\.([A-Za-z_][A-Za-z0-9_]{0,63})")
+"""A property that filters name, and an index of its values is made for."""
+_FILTER_INDEX = re.compile(r"filter_(document|chunk)_[A-Za-z_][A-Za-z0-9_]{0,63}")
 _MOVED = ((10, "schema/identifies"), (12, "schema/title_keys"))
 """Schema version and statement of what was stored otherwise before."""
 SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
@@ -89,6 +92,7 @@ def apply_schema(
     dimensions: int | None = None,
     also: Sequence[str] = (),
     hnsw: Mapping[str, int] | None = None,
+    filters: Sequence[str] = (),
     wait: float = math.inf,
     whole: bool = False,
     progress: Progress = silent,
@@ -101,14 +105,18 @@ def apply_schema(
     seconds, or with `whole` as long, and go on being built after that. Without
     `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
     that are made besides that of chunks. `hnsw` has settings of the vector index of
-    chunks, `m` and `ef_construction`; one that was made with others is made anew.
+    chunks, `m` and `ef_construction`; one that was made with others is made anew. What
+    passes a filter is found by an index where its property is among `filters`,
+    `document.NAME` or `chunk.NAME`.
 
     Raises:
+        InputError: If one of `filters` is no property.
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
             needed cannot be built or is not in time.
         CorpusDriftError: If the vector indexes have another dimension.
         SettingsError: If the dimension is out of range.
     """
+    asked = [_filter_index(name) for name in filters]
     found = schema_version(connection)
     if found > SCHEMA_VERSION:
         raise SchemaError(
@@ -121,6 +129,8 @@ def apply_schema(
             _make(connection, command)
     if found < SCHEMA_VERSION:
         connection.write("schema/version_write", version=SCHEMA_VERSION)
+    for command in asked:
+        _make(connection, command)
     if (also or hnsw) and dimensions is None:
         dimensions = vector_dimensions(connection)
     if dimensions is not None:
@@ -130,6 +140,23 @@ def apply_schema(
         raise SettingsError(msg)
     _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
     return found
+
+
+def _filter_index(name: str) -> str:
+    """Return the command that makes the index of a property that filters name."""
+    given = _FILTERED.fullmatch(name)
+    if given is None:
+        msg = f"{name[:80]!r} is no property: give document.NAME or chunk.NAME."
+        raise InputError(msg)
+    owner, prop = given.groups()
+    return (
+        f"CREATE INDEX `filter_{owner}_{prop}` IF NOT EXISTS "
+        f"FOR (n:{owner.capitalize()}) ON (n.corpus, n.`{prop}`)"
+    )
+
+
+def _is_ours(index: str) -> bool:
+    return index in _OURS or _FILTER_INDEX.fullmatch(index) is not None
 
 
 def _make(connection: Connection, command: str, **params: Any) -> None:
@@ -151,7 +178,7 @@ def _await_indexes(
     """Wait until nodes can be found by our indexes, and a while for the others."""
     begin = time.monotonic()
     while True:
-        rows = [r for r in connection.read("schema/indexes") if r["name"] in _OURS]
+        rows = [r for r in connection.read("schema/indexes") if _is_ours(r["name"])]
         waiting = [row for row in rows if row["state"] != "ONLINE"]
         needed = [row for row in waiting if row["type"] == "RANGE"]
         coming = any(row["state"] == "POPULATING" for row in waiting)
@@ -271,7 +298,7 @@ def show_schema(connection: Connection) -> list[SchemaItem]:
         for row in connection.read("schema/constraints")
     ]
     items += [
-        _item(row, ours=row["name"] in _OURS)
+        _item(row, ours=_is_ours(row["name"]))
         for row in connection.read("schema/indexes")
         if row["owningConstraint"] is None and row["type"] != "LOOKUP"
     ]
@@ -309,13 +336,10 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
     """
     if data:
         delete_data(connection)
-    there = {item.name for item in show_schema(connection) if item.state != "MISSING"}
-    for name in _CONSTRAINTS:
-        if name in there:
-            connection.run_schema(f"DROP CONSTRAINT `{name}` IF EXISTS")
-    for name in _OURS:
-        if name in there:
-            connection.run_schema(f"DROP INDEX `{name}` IF EXISTS")
+    for item in show_schema(connection):
+        if item.ours and item.state != "MISSING":
+            kind = "CONSTRAINT" if item.name in _CONSTRAINTS else "INDEX"
+            connection.run_schema(f"DROP {kind} `{item.name}` IF EXISTS")
     connection.write("schema/version_remove")
 
 

@@ -728,6 +728,36 @@ def test_what_few_chunks_pass_is_one_round_trip(
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("field", ["document.year", "chunk.index"])
+@pytest.mark.parametrize(
+    "test", [{"$eq": 3}, {"$gte": 3}, {"$in": [1, 3]}, {"$between": [1, 3]}]
+)
+def test_a_filter_by_an_indexed_property_begins_there(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    field: str,
+    test: dict[str, Any],
+) -> None:
+    """What passes is found by corpus and value, whatever else the corpus has."""
+    connection, _, _ = mixed
+    apply_schema(connection, filters=[field])
+    connection.run_schema("CALL db.prepareForReplanning()")  # counts what is indexed
+    parsed = parse_filter({field: test})
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked = trips(reader, monkeypatch)
+
+    reader.anchors(random_query(1), 5)
+
+    owner, name = field.split(".")
+    values = {"corpus": "large", "vector": [1.0] * 12, "hits": 50, "documents": False}
+    values |= {"texts": False, "most": 50}
+    values |= {f"filter{n}": next(iter(test.values())) for n in range(3)}
+    steps = str(plan_steps(connection, f"EXPLAIN {asked[0]}", values))
+    called = "document:Document" if owner == "document" else "c:Chunk"
+    assert f"{called}(corpus, {name})" in steps
+
+
+@pytest.mark.integration
 def test_what_many_chunks_pass_asks_the_index(
     mixed: tuple[Connection, MemoryGraph, MemoryGraph],
     monkeypatch: pytest.MonkeyPatch,

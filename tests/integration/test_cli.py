@@ -664,6 +664,19 @@ def test_schema_show_lists_for_people(run: Run, connection: Connection) -> None:
     assert re.search(r"^chunk_id +ONLINE +UNIQUENESS Chunk\(id\)$", out, re.MULTILINE)
 
 
+def test_indexes_for_filters_are_ours(run: Run, connection: Connection) -> None:
+    """They are made, listed and dropped like the others; a bad name is one line."""
+    made = run("schema", "apply", "--filter-property", "document.year")
+    bad = run("schema", "apply", "--filter-property", "year) DETACH")
+    _, shown, _ = run("schema", "show")
+
+    assert made[0] == 0
+    assert (bad[0], len(bad[2].splitlines())) == (2, 1)
+    assert "filter_document_year  ONLINE" in re.sub(r"  +", "  ", shown)
+    assert "filter_document_year" in run("schema", "drop", "--yes")[1]
+    assert "filter_document_year" not in run("schema", "show")[1]
+
+
 def test_doctor_finds_a_sound_database(run: Run, connection: Connection) -> None:
     """With a server and a schema nothing needed is broken."""
     apply_schema(connection)
