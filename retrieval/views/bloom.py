@@ -1,53 +1,41 @@
 """A perspective for Neo4j Bloom and a style sheet for Neo4j Browser.
 
 Both are made of the tables in `styles`; the search phrases of the perspective are the
-statements in `cypher/bloom/`. The files are the same every time: ids are derived from
-names and times are fixed.
+statements in `cypher/bloom/`. What is the same in every perspective, ids and times
+among it, stands in `perspective.json`, so that the files are the same every time.
 """
 
 from __future__ import annotations
 
 import json
-import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db.statements import statement, statement_record
+from knowtrail.retrieval.views.page import rendered
 from knowtrail.retrieval.views.palette import darker
 from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from knowtrail.retrieval.views.styles import NodeStyle, RelationshipStyle
 
-FORMAT = "2.21.0"
+_FORMS: dict[str, dict[str, Any]] = json.loads(
+    Path(__file__).with_name("perspective.json").read_bytes()
+)
+"""What each part of a perspective has; null is filled in here."""
+
+FORMAT: str = _FORMS["perspective"]["version"]
 """The perspective format that is written."""
 
-PHRASES = {
-    "Path of $traversal": "bloom/path_of_traversal",
-    "Sentences of $traversal": "bloom/sentences_of_traversal",
-    "Walks of $question": "bloom/walks_of_question",
-    "Around $title": "bloom/around_document",
-    "Documents about $theme": "bloom/documents_about",
-    "Bridges from $title to $other": "bloom/bridges_between",
-    "Terms between $title and $other": "bloom/terms_between",
-    "Where $term is named": "bloom/where_named",
-    "Walk from $question": "bloom/walk_from_question",
-    "Walk in $corpus from $question": "bloom/walk_in_corpus",
-}
+PHRASES: Mapping[str, str] = _FORMS["phrases"]
 """What one types in Bloom -> the statement that answers."""
 
-_SUGGESTIONS = {
-    "traversal": ("Traversal", "id"),
-    "question": ("Query", "text"),
-    "title": ("Document", "title"),
-    "other": ("Document", "title"),
-    "theme": ("Theme", "name"),
-    "term": ("Term", "label"),
-    "corpus": ("Corpus", "name"),
-}
+_SUGGESTIONS = _FORMS["suggestions"]
 """Parameter -> the label and property whose values Bloom suggests for it."""
 
-_CREATED = 1_767_225_600_000
-_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "knowtrail.perspective")
+_CREATED: int = _FORMS["perspective"]["createdAt"]
 _INDEXED = ("id", "name", "title")
 
 
@@ -58,43 +46,22 @@ def perspective_text() -> str:
 
 def perspective() -> dict[str, Any]:
     """Return the perspective as JSON values."""
-    return {
-        "name": "Knowtrail",
-        "version": FORMAT,
-        "id": str(uuid.uuid5(_NAMESPACE, "Knowtrail")),
-        "createdAt": _CREATED,
-        "lastEditedAt": _CREATED,
-        "type": "STANDARD_PERSPECTIVE",
-        "hideUncategorisedData": False,
-        "maxLimitToastMsgEnabled": False,
-        "parentPerspectiveId": None,
+    return _FORMS["perspective"] | {
         "categories": [_category(n, style) for n, style in enumerate(NODES, start=1)],
-        "labels": {
-            style.label: [
-                {"propertyKey": name, "type": style.label, "dataType": kind}
-                for name, kind in style.properties.items()
-            ]
-            for style in NODES
-        },
+        "labels": {s.label: _properties(s.label, s.properties) for s in NODES},
         "relationshipTypes": [_relationship(style) for style in RELATIONSHIPS],
         "templates": [
             _template(number, text, name)
             for number, (text, name) in enumerate(PHRASES.items())
         ],
-        "sceneActions": [],
-        "hiddenRelationshipTypes": [],
         "palette": {
             "colors": [style.color for style in NODES],
             "currentIndex": len(NODES) - 1,
         },
         "metadata": {
             "pathSegments": [
-                {
-                    "source": style.start,
-                    "relationshipType": style.type,
-                    "target": style.end,
-                }
-                for style in RELATIONSHIPS
+                {"source": s.start, "relationshipType": s.type, "target": s.end}
+                for s in RELATIONSHIPS
             ],
             "indexes": [
                 {
@@ -114,60 +81,20 @@ def perspective() -> dict[str, Any]:
 
 def grass_text() -> str:
     """Return the style sheet for Neo4j Browser."""
-    rules = [
-        _rule(
-            "node",
-            {
-                "diameter": "50px",
-                "color": "#A5ABB6",
-                "border-color": "#9AA1AC",
-                "border-width": "2px",
-                "text-color-internal": "#FFFFFF",
-                "font-size": "10px",
-            },
-        ),
-        _rule(
-            "relationship",
-            {
-                "color": "#A5ABB6",
-                "shaft-width": "1px",
-                "font-size": "8px",
-                "padding": "3px",
-                "text-color-external": "#000000",
-                "text-color-internal": "#FFFFFF",
-                "caption": "'<type>'",
-            },
-        ),
+    return rendered(
+        "browser.grass", nodes=NODES, relationships=RELATIONSHIPS, darker=darker
+    )
+
+
+def _properties(owner: str, properties: Mapping[str, str]) -> list[dict[str, str]]:
+    return [
+        {"propertyKey": name, "type": owner, "dataType": kind}
+        for name, kind in properties.items()
     ]
-    rules += [
-        _rule(
-            f"node.{style.label}",
-            {
-                "diameter": f"{round(50 * style.size)}px",
-                "color": style.color,
-                "border-color": darker(style.color),
-                "text-color-internal": style.ink,
-                "caption": f"'{{{style.caption}}}'",
-            },
-        )
-        for style in NODES
-    ]
-    rules += [
-        _rule(
-            f"relationship.{style.type}",
-            {
-                "color": style.color,
-                "shaft-width": f"{style.width}px",
-                "caption": f"'{{{style.caption}}}'" if style.caption else "'<type>'",
-            },
-        )
-        for style in RELATIONSHIPS
-    ]
-    return "\n".join(rules)
 
 
 def _category(number: int, style: NodeStyle) -> dict[str, Any]:
-    return {
+    return _FORMS["category"] | {
         "id": number,
         "name": style.label,
         "labels": [style.label],
@@ -176,75 +103,42 @@ def _category(number: int, style: NodeStyle) -> dict[str, Any]:
             for name, kind in style.properties.items()
         ],
         "color": style.color,
-        "icon": "no-icon",
         "size": style.size,
-        "textSize": 1,
-        "textAlign": "top",
-        "captions": [_caption(style.caption, "property")],
+        "captions": [_FORMS["caption"] | {"key": style.caption, "type": "property"}],
         "captionKeys": [style.caption],
-        "styleRules": [],
-        "createdAt": _CREATED,
-        "lastEditedAt": _CREATED,
     }
 
 
 def _relationship(style: RelationshipStyle) -> dict[str, Any]:
     key = style.caption or style.type
-    return {
+    kind = "property" if style.caption else "relationship"
+    return _FORMS["relationship"] | {
         "id": style.type,
         "name": style.type,
         "color": style.color,
-        "properties": [
-            {"propertyKey": name, "type": style.type, "dataType": kind}
-            for name, kind in style.properties.items()
-        ],
+        "properties": _properties(style.type, style.properties),
         "size": max(1, style.width),
-        "textSize": 1,
-        "textAlign": "top",
-        "captions": [_caption(key, "property" if style.caption else "relationship")],
+        "captions": [_FORMS["caption"] | {"key": key, "type": kind}],
         "captionKeys": [key],
-        "styleRules": [],
-    }
-
-
-def _caption(key: str, kind: str) -> dict[str, Any]:
-    return {
-        "key": key,
-        "type": kind,
-        "isCaption": True,
-        "inTooltip": True,
-        "styles": [],
-        "isGdsData": False,
     }
 
 
 def _template(number: int, text: str, name: str) -> dict[str, Any]:
     record = statement_record(name)
-    return {
+    return _FORMS["template"] | {
         "id": f"tmpl:{_CREATED + number}",
         "createdAt": _CREATED + number,
         "name": record.purpose,
         "text": text,
         "cypher": statement(name),
-        "isUpdateQuery": False,
-        "hasCypherErrors": False,
         "params": [_parameter(param) for param in record.params],
     }
 
 
 def _parameter(name: str) -> dict[str, Any]:
     label, key = _SUGGESTIONS[name]
-    return {
+    return _FORMS["parameter"] | {
         "name": f"${name}",
-        "dataType": "String",
-        "collapsed": False,
         "suggestionLabel": label,
         "suggestionProp": key,
-        "suggestionBoolean": False,
-        "cypher": None,
     }
-
-
-def _rule(selector: str, declarations: dict[str, str]) -> str:
-    lines = "".join(f"  {name}: {value};\n" for name, value in declarations.items())
-    return f"{selector} {{\n{lines}}}\n"
