@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from knowtrail.retrieval.algorithms.hops import (
@@ -151,16 +151,7 @@ def _extended(
 ) -> list[_Path]:
     """Return a path with each of some next steps, or as ended where there is none."""
     if not rows:
-        return [
-            _Path(
-                ids=path.ids,
-                vector=path.vector,
-                nearness=path.nearness,
-                keys=path.keys,
-                measures=path.measures,
-                ended=True,
-            )
-        ]
+        return [replace(path, ended=True)]
     return [
         _Path(
             ids=(*path.ids, around.ids[i]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -12,7 +12,6 @@ from knowtrail.retrieval.algorithms.asking import ask_elapsed, ask_visits
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.walk import (
-    ChunkText,
     FoundSentence,
     RankedChunk,
     Step,
@@ -52,31 +51,6 @@ def scored(query: Vector, sentences: list[StoredSentence]) -> tuple[FoundSentenc
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Draft:
-    """A step that is not complete yet."""
-
-    hop: int
-    chunk: ChunkText
-    score: float
-    reason: str
-    milliseconds: float
-    sentences: tuple[FoundSentence, ...] = ()
-    considered: Sequence[RankedChunk] = ()
-
-    def complete(self, index: int) -> Step:
-        return Step(
-            index=index,
-            hop=self.hop,
-            chunk=self.chunk,
-            score=self.score,
-            sentences=self.sentences,
-            considered=self.considered,
-            reason=self.reason,
-            milliseconds=self.milliseconds,
-        )
-
-
 class Harvest:
     """Steps and sentences of a walk that is under way, with its budgets and rules.
 
@@ -99,7 +73,7 @@ class Harvest:
         self.measured: list[float] = []
         self.counts: dict[str, Any] = {}
         self.fruitful = 0
-        self._steps: list[_Draft] = []
+        self._steps: list[Step] = []
         self._opened: dict[str, Visit] = {}
         self._elapsed = 0.0
 
@@ -136,15 +110,16 @@ class Harvest:
         elapsed = yield from ask_elapsed()
         self.visited.add(visit.chunk.id)
         self.hops += hop > 0
-        self._steps.append(
-            _Draft(
-                hop=hop,
-                chunk=visit.chunk,
-                score=score,
-                reason=reason,
-                milliseconds=1000 * (elapsed - self._elapsed),
-            )
+        step = Step(
+            index=len(self._steps),
+            hop=hop,
+            chunk=visit.chunk,
+            score=score,
+            sentences=(),
+            reason=reason,
+            milliseconds=1000 * (elapsed - self._elapsed),
         )
+        self._steps.append(step)
         self._elapsed = elapsed
 
     @property
@@ -190,11 +165,11 @@ class Harvest:
         self.scores += [s.score for s in found]
         self.best = max(self.best, *(s.score for s in found), self.best)
         self.fruitful += bool(kept)
-        self._steps[-1].sentences = kept
+        self._steps[-1] = replace(self._steps[-1], sentences=kept)
 
     def consider(self, ids: Sequence[str], scores: Vector) -> None:
         """Note at the last step which chunks the walk could go to from it."""
-        self._steps[-1].considered = Considered(ids, scores)
+        self._steps[-1] = replace(self._steps[-1], considered=Considered(ids, scores))
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
         """Return which budget is used up, or None."""
@@ -219,9 +194,7 @@ class Harvest:
             "distances": [-m for m in self.measured],
         }[score_of]
         return Trail(
-            steps=tuple([
-                step.complete(index) for index, step in enumerate(self._steps)
-            ]),
+            steps=tuple(self._steps),
             stop_reason=stop_reason,
             ranking=ranking,
             counts=dict(self.counts),

@@ -71,7 +71,7 @@ def similarity_grid(
     which then has their mean.
     """
     lengths = [segment.length for segment in segments]
-    pooled = _pooled(lengths, most)
+    pooled = least_stride(lengths, most)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     cells: list[Matrix] = []
     starts, at = [0], 0
@@ -90,8 +90,8 @@ def similarity_grid(
     )
 
 
-def _pooled(lengths: Sequence[int], most: int) -> int:
-    """Return the least number of chunks to a cell with which all fits."""
+def least_stride(lengths: Sequence[int], most: int) -> int:
+    """Return the least n so that every n-th of all runs are so many at most."""
     low, high = 1, max([*lengths, 1])
     while low < high:
         middle = (low + high) // 2

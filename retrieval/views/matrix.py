@@ -15,7 +15,6 @@ from knowtrail.retrieval.views.path import (
 )
 from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
-    Passages,
     find_document,
     read_passages,
     read_sample,
@@ -65,13 +64,11 @@ def chunks_of(
 ) -> bytes | str:
     """Draw how similar to each other those of some chunks are that are left."""
     found = read_passages(connection, ids)
-    order = {key: place for place, key in enumerate(ids)}
-    sort = sorted(range(len(found.rows)), key=lambda n: order[found.rows[n].id])
-    if not sort:
+    if not found.rows:
         msg = "None of these chunks is left to draw: make the contexts again."
         raise InputError(msg)
-    rows = tuple(found.rows[n] for n in sort)
-    panel = panel_of(Passages(rows=rows, vectors=found.vectors[sort]))
+    order = {key: place for place, key in enumerate(ids)}
+    panel = panel_of(found.ordered(lambda row: order[row.id]))
     return path_picture([panel], heading, suffix)
 
 

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.views.layout import Heading
 
-BASE_LAYOUT: dict[str, Any] = {
-    "paper_bgcolor": "#ffffff",
-    "plot_bgcolor": "#ffffff",
-    "font": {
-        "family": "system-ui, Noto Sans, DejaVu Sans, sans-serif",
-        "size": 13,
-        "color": "#1d2329",
-    },
-    "hoverlabel": {"align": "left", "bgcolor": "#ffffff", "font": {"size": 13}},
-    "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-}
-"""What all interactive pictures have in common."""
-
 
 def rendered(template: str, **values: Any) -> str:
     """Return the page that a template beside this file makes."""

@@ -115,18 +115,12 @@ def read_visited(connection: Connection, walk: Walk) -> Passages:
             f"The visited documents have {len(found.rows)} chunks, a matrix is made of "
             f"{MAX_CHUNKS} at most: use knowtrail view graph."
         )
-    sort = sorted(
-        range(len(found.rows)),
-        key=lambda i: (order[found.rows[i].document], found.rows[i].index),
-    )
-    return Passages(
-        rows=tuple(found.rows[i] for i in sort), vectors=found.vectors[sort]
-    )
+    return found.ordered(lambda row: (order[row.document], row.index))
 
 
-def global_panel(walk: Walk, visited: Passages, *, most: int = MAX_CELLS) -> Panel:
+def global_panel(walk: Walk, visited: Passages) -> Panel:
     """Return the whole walk over the whole of its documents."""
-    return panel_of(visited, walk.steps, range(len(walk.steps)), most=most)
+    return panel_of(visited, walk.steps, range(len(walk.steps)))
 
 
 def sequential_panels(walk: Walk, visited: Passages) -> tuple[Panel, ...]:

@@ -15,7 +15,7 @@ from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.retrieval.views.grid import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.views.grid import Matrix
@@ -54,6 +54,12 @@ class Passages:
 
     rows: tuple[Passage, ...]
     vectors: Matrix
+
+    def ordered(self, by: Callable[[Passage], Any]) -> Passages:
+        """Return the same chunks in another order."""
+        order = sorted(range(len(self.rows)), key=lambda n: by(self.rows[n]))
+        rows = tuple(self.rows[n] for n in order)
+        return Passages(rows=rows, vectors=self.vectors[order])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from knowtrail.retrieval.views.labels import cut, markup, wrapped
-from knowtrail.retrieval.views.page import BASE_LAYOUT
 from knowtrail.retrieval.views.palette import ANCHOR, JUMP, LEADER, OTHERS, PATH, STOP
 from knowtrail.retrieval.views.walks import has_edge, is_anchor
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Step, Walk
 
     _Point = npt.NDArray[np.float64]
+
+_LOOK: dict[str, Any] = json.loads(Path(__file__).with_name("plotly.json").read_bytes())
+"""What never changes of the layout, its axes and its labels."""
 
 _DENSE = 1_200
 """With more points than this they are smaller."""
@@ -280,32 +284,12 @@ _MOST_WALKED = 4
 
 def scene_layout(scene: Scene) -> dict[str, Any]:
     """Return the camera, the legend and the titles beside documents."""
-    axis = {
-        "showticklabels": False,
-        "showspikes": False,
-        "backgroundcolor": "#fbfcfd",
-        "gridcolor": "#e6eaee",
-        "zerolinecolor": "#e6eaee",
-    }
     return {
-        **BASE_LAYOUT,
-        "margin": {"l": 0, "r": 0, "t": 34, "b": 0},
-        "legend": {
-            "itemsizing": "constant",
-            "font": {"size": 12},
-            "bgcolor": "rgba(255,255,255,0.85)",
-            "x": 1.0,
-            "xanchor": "left",
-            "y": 1.0,
-            "yanchor": "top",
-            "title": {
-                "text": "click hides, double-click isolates",
-                "font": {"size": 11},
-            },
-        },
+        **_LOOK["layout"],
         "scene": {
             **{
-                f"{letter}axis": axis | {"title": {"text": name, "font": {"size": 12}}}
+                f"{letter}axis": _LOOK["axis"]
+                | {"title": {"text": name, "font": {"size": 12}}}
                 for letter, name in zip("xyz", scene.axes, strict=True)
             },
             "aspectmode": "data",
@@ -375,12 +359,10 @@ def _numbers(scene: Scene) -> list[dict[str, Any]]:
     """Return the labels above all else."""
     return [
         {
+            **_LOOK["number"],
             **dict(zip("xyz", rounded(at), strict=True)),
             "text": f"<b>{text}</b>",
-            "showarrow": False,
-            "bgcolor": "rgba(255,255,255,0.9)",
             "bordercolor": color,
-            "borderpad": 2,
             "font": {"size": 14, "color": color},
         }
         for at, _, text, color in _labels(scene)
@@ -402,11 +384,9 @@ def _titles(scene: Scene) -> list[dict[str, Any]]:
         numbers = members[document]
         middle = rounded(scene.points[numbers].mean(axis=0))
         found.append({
+            **_LOOK["title"],
             **dict(zip("xyz", middle, strict=True)),
             "text": markup(cut(scene.rows[numbers[0]].title, 28)),
-            "showarrow": False,
-            "bgcolor": "rgba(255,255,255,0.8)",
-            "borderpad": 1,
             "font": {"size": 13, "color": scene.styles[document].color},
         })
     return found

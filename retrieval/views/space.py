@@ -14,6 +14,7 @@ import numpy as np
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.projection import Moments, fit_projection
+from knowtrail.retrieval.views.grid import least_stride
 from knowtrail.retrieval.views.layout import Heading
 from knowtrail.retrieval.views.page import page_of
 from knowtrail.retrieval.views.palette import style_documents
@@ -127,14 +128,7 @@ def stride(
     held = [document for document in documents if document.chunks]
     if len(held) > most:
         held = held[:: -(-len(held) // most)]
-    low, high = 1, max([1, *(document.chunks for document in held)])
-    while low < high:
-        middle = (low + high) // 2
-        if sum(-(-document.chunks // middle) for document in held) <= most:
-            high = middle
-        else:
-            low = middle + 1
-    return tuple(held), low
+    return tuple(held), least_stride([document.chunks for document in held], most)
 
 
 def strongest(edges: Iterable[Edge], ids: Sequence[str], most: int) -> list[Edge]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 GONE = -1
 """Place of a chunk that was deleted after the walk."""
+
+_SENTENCE = tuple(one.name for one in fields(FoundSentence))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,15 +135,8 @@ def _step(row: dict[str, Any]) -> Step:
             title=row["title"] or "",
         ),
         sentences=tuple(
-            FoundSentence(
-                id=s[0],
-                text=s[1],
-                index=s[2],
-                start_char=s[3],
-                end_char=s[4],
-                score=s[5],
-            )
-            for s in row["sentences"]
+            FoundSentence(**dict(zip(_SENTENCE, values, strict=True)))
+            for values in row["sentences"]
         ),
         considered=tuple(RankedChunk(id=c[0], score=c[1]) for c in row["considered"]),
     )
