@@ -20,33 +20,12 @@ from typing import TYPE_CHECKING
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.identifiers import TYPE_LETTERS
 from knowtrail.ingest.custodians.guessing import COUNTRIES, HOME_COUNTRIES
-from knowtrail.ingest.custodians.institution import CLASS_NAMES, TYPE_WORDS
+from knowtrail.ingest.custodians.institution import CLASS_NAMES, TABLES, TYPE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ("id",),
-    "uri": ("uri",),
-    "name": ("name", "title"),
-    "type": ("type",),
-    "class_name": ("className", "class_name", "class"),
-    "city": ("city",),
-    "region": ("region",),
-    "country": ("country",),
-    "isil": ("isil",),
-    "ghcid": ("ghcid",),
-    "founded": ("founded",),
-    "budget": ("budget",),
-    "url": ("url", "website"),
-    "description": ("description",),
-    "address": ("address", "institution_address"),
-    "postcode": ("postcode",),
-    "latitude": ("latitude", "lat"),
-    "longitude": ("longitude", "lon", "lng", "long"),
-    "governing_body": ("governing_body",),
-    "language": ("language",),
-}
+FIELDS: dict[str, list[str]] = TABLES["columns"]
 """Field -> columns that mean it unless the caller says otherwise, the first first.
 
 `institution_type` is no name of a type on purpose: some lists have the kind of body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from neo4j.spatial import WGS84Point
@@ -15,33 +16,14 @@ from knowtrail.ingest.records import RawDocument
 if TYPE_CHECKING:
     from knowtrail.ingest.records import Scalar
 
-_TYPES = {
-    "G": ("Gallery", "gallery"),
-    "L": ("Library", "library"),
-    "A": ("Archive", "archive"),
-    "M": ("Museum", "museum"),
-    "O": ("OfficialInstitution", "official institution"),
-    "R": ("ResearchCenter", "research centre"),
-    "C": ("Corporation", "company collection"),
-    "U": ("UnknownCustodian", "heritage institution"),
-    "B": ("BotanicalGardenOrZoo", "botanical garden or zoo"),
-    "E": ("EducationProvider", "place of education"),
-    "S": ("CollectingSociety", "collecting society"),
-    "F": ("Feature", "monument or site"),
-    "I": ("IntangibleHeritageGroup", "organisation for intangible heritage"),
-    "X": ("MixedCustodian", "institution of several kinds"),
-    "P": ("PersonalCollection", "personal collection"),
-    "H": ("HolySite", "holy site"),
-    "D": ("DigitalPlatform", "digital platform"),
-    "N": ("NonGovernmentalOrganisation", "non-governmental organisation"),
-    "T": ("TasteSmellHeritage", "collection of tastes and smells"),
-}
-"""Letter of a type -> the class of its institutions, and a word for one of them."""
+_DATA = resources.files("knowtrail.ingest.data.heritage") / "institutions.json"
+TABLES: dict[str, dict[str, Any]] = json.loads(_DATA.read_bytes())
+"""Classes and words by letter of a type, and columns by field."""
 
-CLASS_NAMES = {letter: name for letter, (name, _) in _TYPES.items()}
+CLASS_NAMES: dict[str, str] = TABLES["classes"]
 """Letter of a type -> class that its institutions belong to unless a row says more."""
 
-TYPE_WORDS = {letter: word for letter, (_, word) in _TYPES.items()}
+TYPE_WORDS: dict[str, str] = TABLES["words"]
 """What a type is called in the text of a document."""
 
 _RENAMED = {

@@ -19,6 +19,7 @@ import threading
 import weakref
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
@@ -38,7 +39,6 @@ from knowtrail.retrieval.snapshot.source import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from knowtrail.retrieval.snapshot.source import CorpusMark
 
@@ -78,59 +78,13 @@ _REFUSALS = {
 """What SQLite says of a disk that refuses, a quota and a limit of size among it."""
 _BLOCK = 4096
 
-_SCHEMA = """
-CREATE TABLE document (
-  row INTEGER PRIMARY KEY, id TEXT, version INTEGER, chunks INTEGER, edges INTEGER,
-  first_chunk INTEGER, first_sentence INTEGER, head TEXT, properties TEXT);
-CREATE TABLE chunk (
-  row INTEGER PRIMARY KEY, id TEXT, document INTEGER, "index" INTEGER,
-  firstSentence INTEGER, lastSentence INTEGER, startChar INTEGER, endChar INTEGER,
-  text_start INTEGER, text_stop INTEGER, sentences BLOB, sentence_ids TEXT,
-  extras TEXT, terms BLOB, neighbours BLOB, neighbour_ids TEXT);
-CREATE TABLE sentence (
-  row INTEGER PRIMARY KEY, id TEXT, home INTEGER, "index" INTEGER,
-  startChar INTEGER, endChar INTEGER, text BLOB);
-CREATE TABLE term (row INTEGER PRIMARY KEY, name TEXT, size INTEGER, chunks BLOB);
-CREATE TABLE property (
-  name TEXT, kind INTEGER, value, owner INTEGER,
-  PRIMARY KEY (name, kind, value, owner)) WITHOUT ROWID;
-CREATE TABLE numbers (name TEXT PRIMARY KEY, value BLOB);
-CREATE VIRTUAL TABLE word USING fts5(
-  text, content = '', tokenize = 'unicode61 remove_diacritics 2');
-"""
-_DRAFT_SCHEMA = """
-CREATE TABLE draft.chunk (
-  row INTEGER PRIMARY KEY, id TEXT, document, "index", firstSentence, lastSentence,
-  startChar, endChar, text_start, text_stop, sentences, sentence_ids, extras);
-CREATE TABLE draft.edge (
-  chunk INTEGER, place INTEGER, target TEXT, PRIMARY KEY (chunk, place)) WITHOUT ROWID;
-CREATE TABLE draft.naming (chunk INTEGER, name TEXT);
-CREATE TABLE draft.property (name TEXT, kind INTEGER, value, owner INTEGER);
-"""
 _OUTSIDE = """
 SELECT 1 FROM draft.edge WHERE target NOT IN (SELECT id FROM draft.chunk)
 """
-_FINISH = """
-INSERT INTO term (name, size, chunks)
-  SELECT n.name, count(*), packed(c.id, c.row)
-  FROM draft.naming n JOIN draft.chunk c ON c.row = n.chunk GROUP BY n.name
-  ORDER BY n.name;
-CREATE UNIQUE INDEX term_name ON term (name);
-CREATE INDEX draft.naming_chunk ON naming (chunk);
-INSERT INTO main.chunk
-  SELECT c.*,
-    (SELECT coalesce(packed(t.row, t.row), x'') FROM draft.naming n
-     JOIN term t ON t.name = n.name WHERE n.chunk = c.row),
-    (SELECT coalesce(packed(e.place, t.row), x'') FROM draft.edge e
-     JOIN draft.chunk t ON t.id = e.target WHERE e.chunk = c.row),
-    (SELECT coalesce(listed(e.place, e.target), '[]') FROM draft.edge e
-     WHERE e.chunk = c.row)
-  FROM draft.chunk c ORDER BY c.row;
-CREATE UNIQUE INDEX chunk_id ON chunk (id);
-CREATE INDEX chunk_document ON chunk (document);
-INSERT INTO main.property
-  SELECT DISTINCT * FROM draft.property ORDER BY name, kind, value, owner;
-"""
+_TABLES, _FINISH = (
+    Path(__file__).with_name(name).read_text("utf-8")
+    for name in ("tables.sql", "finish.sql")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +207,7 @@ class SnapshotWriter:
             aggregates: dict[str, Any] = {"packed": _Packed, "listed": _Listed}
             for name, made in aggregates.items():
                 self._sql.create_aggregate(name, 2, made)
-            self._sql.executescript(f"BEGIN; {_SCHEMA} {_DRAFT_SCHEMA}")
+            self._sql.executescript(f"BEGIN; {_TABLES}")
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -364,7 +318,6 @@ class SnapshotWriter:
             ):  # fmt: skip
                 self._header(name, self._counts[count])
                 self._files[name].flush()
-            self._sql.execute("CREATE UNIQUE INDEX sentence_id ON sentence (id)")
             self._sql.execute("CREATE UNIQUE INDEX draft.draft_id ON chunk (id)")
             if self._sql.execute(_OUTSIDE).fetchone():
                 raise SnapshotError(

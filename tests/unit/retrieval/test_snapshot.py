@@ -308,7 +308,7 @@ def test_an_sqlite_that_lacks_a_module_is_said_to(
     with pytest.raises(SnapshotError, match=said):
         reader.anchors(GRAPH.vectors[0], 3, words="owl")
 
-    monkeypatch.setattr(files, "_SCHEMA", files._SCHEMA.replace("fts5", "fts0"))
+    monkeypatch.setattr(files, "_TABLES", files._TABLES.replace("fts5", "fts0"))
     with pytest.raises(SnapshotError, match=said):
         build_snapshot(tmp_path, GraphSource(GRAPH, version=2), full=True)
 
