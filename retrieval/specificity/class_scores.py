@@ -9,7 +9,7 @@ import difflib
 import json
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
@@ -180,7 +180,7 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
-    """Read the product's own schema as `compile_schema` wrote it, once."""
+    """Read the product's own classes, compiled from their schema, once."""
     package = resources.files("knowtrail.retrieval.specificity")
     found = {}
     for one in json.loads(package.joinpath("data", COMPILED).read_bytes()):
@@ -192,13 +192,6 @@ def _built_in() -> SpecificityLookup:
 
 COMPILED = "classes.json"
 """The product's own classes as they are read: LinkML takes a second to load."""
-
-
-def compile_schema() -> None:
-    """Write the product's own classes as they are read, beside their schema."""
-    folder = Path(__file__).with_name("data")
-    classes = list(map(asdict, _load(folder / "schema").classes.values()))
-    (folder / COMPILED).write_text(json.dumps(classes, indent=1) + "\n", "utf-8")
 
 
 def _load(folder: Path) -> SpecificityLookup:

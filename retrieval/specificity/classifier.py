@@ -65,21 +65,6 @@ class Weights:
     constants: Array
     calibration: tuple[float, float]
 
-    def packed(self) -> bytes:
-        """Return the weights as a file of numpy, without pickles."""
-        file = io.BytesIO()
-        np.savez_compressed(
-            file,
-            key=np.array(self.key),
-            classes=np.array(self.classes),
-            features=np.frombuffer("\n".join(self.features).encode(), dtype=np.uint8),
-            idf=self.idf.astype(np.float16),
-            coefficients=self.coefficients.astype(np.float16),
-            constants=self.constants,
-            calibration=np.array(self.calibration),
-        )
-        return file.getvalue()
-
     @classmethod
     def unpacked(cls, data: bytes) -> Weights:
         """Return the weights of a file."""

@@ -225,7 +225,7 @@ def test_a_threshold_is_a_share(threshold: float) -> None:
 
 
 def test_stored_weights_are_those_of_the_examples() -> None:
-    """A change of examples or features must write them again."""
+    """A change of examples or features must write them again, see template_weights."""
     data = resources.files("knowtrail.retrieval.specificity") / "data" / WEIGHTS
     stored, now = Weights.unpacked(data.read_bytes()), fitted(TEMPLATES)
 
