@@ -10,11 +10,10 @@ import json
 import logging
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.busy import BusyError, asked_pause, pause_noted, retry_after
 from knowtrail.graph.errors import SourceError, UnreachableError
 from knowtrail.ingest.records import Failure, LeftOut, RawDocument, RawRedirect
 from knowtrail.ingest.sources._values import repaired
@@ -37,14 +36,6 @@ _MAXLAG = 5
 _BUSY_STATUS = {429, 500, 502, 503, 504}
 _BUSY_CODES = {"maxlag", "ratelimited", "readonly", "internal_api_error_DBQueryError"}
 _MOST_CONTINUATIONS = 1_000
-
-
-class _BusyError(Exception):
-    """The server asks to come back later, or the network failed on the way."""
-
-    def __init__(self, message: str, *, after: float | None = None) -> None:
-        super().__init__(message)
-        self.after = after
 
 
 def user_agent(contact: str = CONTACT) -> str:
@@ -129,25 +120,20 @@ class MediaWikiApi:
         from tenacity import Retrying, retry_if_exception_type
 
         retrying = Retrying(
-            retry=retry_if_exception_type(_BusyError),
+            retry=retry_if_exception_type(BusyError),
             stop=partial(_gives_up, self._attempts),
             wait=_wait,
             sleep=self._sleep,
-            before_sleep=self._note,
+            before_sleep=pause_noted(_LOG, self.url),
             reraise=True,
         )
         try:
             return retrying(self._once, parameters)
-        except _BusyError as error:
+        except BusyError as error:
             raise UnreachableError(
                 f"No answer from {self.url}: {error}. Check the network and the "
                 f"address, or try again later."
             ) from error
-
-    def _note(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        pause = state.next_action.sleep if state.next_action else 0
-        _LOG.info("%s: %s; asking again in %.1f s", self.url, error, pause)
 
     def _once(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         import httpx
@@ -161,22 +147,22 @@ class MediaWikiApi:
             ) as response:
                 self._check_status(response)
                 body = self._body(response)
-                after = _seconds(response.headers.get("Retry-After"))
+                after = retry_after(response.headers)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             msg = f"{self.url!r} is no address of an api.php: {error}."
             raise SourceError(msg) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             reason = str(error) or type(error).__name__
-            raise _BusyError(reason) from error
+            raise BusyError(reason) from error
         return self._answer(body, after)
 
     def _check_status(self, response: httpx.Response) -> None:
         """Tell a busy server from one that refuses."""
         status = response.status_code
-        after = _seconds(response.headers.get("Retry-After"))
+        after = retry_after(response.headers)
         if status in _BUSY_STATUS:
             msg = f"status {status} {response.reason_phrase}".strip()
-            raise _BusyError(msg, after=after)
+            raise BusyError(msg, after=after)
         if status != 200:
             raise SourceError(
                 f"{self.url} answered {status} {response.reason_phrase}: check that "
@@ -199,7 +185,7 @@ class MediaWikiApi:
             answer = json.loads(body)
         except (ValueError, RecursionError) as error:
             msg = f"an answer that is not JSON ({body[:40]!r})"
-            raise _BusyError(msg, after=after) from error
+            raise BusyError(msg, after=after) from error
         if not isinstance(answer, dict):
             msg = f"{self.url} gave no JSON object: check that it is an api.php."
             raise SourceError(msg)
@@ -207,39 +193,19 @@ class MediaWikiApi:
         if isinstance(refusal, dict):
             code, info = refusal.get("code"), str(refusal.get("info", ""))[:200]
             if code in _BUSY_CODES:
-                raise _BusyError(f"{code}: {info}", after=after)
+                raise BusyError(f"{code}: {info}", after=after)
             raise SourceError(f"{self.url} refused the request ({code}): {info}")
         return answer
 
 
-def _seconds(value: str | None) -> float | None:
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
-
-
-def _asked(state: RetryCallState) -> float | None:
-    error = state.outcome.exception() if state.outcome else None
-    return error.after if isinstance(error, _BusyError) else None
-
-
 def _wait(state: RetryCallState) -> float:
     """Return the next pause: 1, 2, 4... seconds, or more if the server asks."""
-    return max(float(2 ** (state.attempt_number - 1)), _asked(state) or 0.0)
+    return max(float(2 ** (state.attempt_number - 1)), asked_pause(state) or 0.0)
 
 
 def _gives_up(attempts: int, state: RetryCallState) -> bool:
     """Stop after so many attempts, or when asked for too long a pause."""
-    too_long = (_asked(state) or 0.0) > _LONGEST_WAIT
+    too_long = (asked_pause(state) or 0.0) > _LONGEST_WAIT
     return too_long or state.attempt_number >= attempts
 
 

@@ -20,6 +20,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from knowtrail.graph.busy import BusyError, asked_pause, pause_noted, retry_after
 from knowtrail.graph.errors import ModelError, SettingsError
 from knowtrail.retrieval.rerank.base import BaseReranker
 
@@ -43,14 +44,6 @@ _LONGEST_PAUSE = 30.0
 _OVERHEAD = 150
 _LARGEST = 4_500_000
 """Bytes of one request, below the service's limit."""
-
-
-class _BusyError(Exception):
-    """The service cannot answer now; `after` says when it can, if it told."""
-
-    def __init__(self, reason: str, *, after: float | None = None) -> None:
-        super().__init__(reason)
-        self.after = after
 
 
 class ZeroEntropyReranker(BaseReranker):
@@ -119,17 +112,17 @@ class ZeroEntropyReranker(BaseReranker):
         from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
         retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_BusyError),
+            retry=retry_if_exception_type(BusyError),
             stop=stop_after_attempt(self._attempts),
             wait=_pause,
             sleep=self._sleep,
-            before_sleep=self._note,
+            before_sleep=pause_noted(_LOG, self._url),
             reraise=True,
         )
         body = {"model": self._model, "query": query, "documents": documents}
         try:
             answer: Any = await retrying(self._once, client, body)
-        except _BusyError as error:
+        except BusyError as error:
             raise ModelError(
                 f"No answer from {self._url} after {self._attempts} tries: {error}. "
                 "Check the network, or try again later."
@@ -150,11 +143,11 @@ class ZeroEntropyReranker(BaseReranker):
             msg = f"{self._url!r} is no address of ZeroEntropy's service: {error}."
             raise SettingsError(msg) from error
         except httpx.TransportError as error:
-            raise _BusyError(str(error) or type(error).__name__) from error
+            raise BusyError(str(error) or type(error).__name__) from error
         status = response.status_code
         if status in _BUSY:
             reason = f"status {status} {response.reason_phrase}".strip()
-            raise _BusyError(reason, after=_seconds(response))
+            raise BusyError(reason, after=retry_after(response.headers))
         if status in {401, 403}:
             msg = f"{self._url} refuses the key ({status}): check ZEROENTROPY_API_KEY."
             raise SettingsError(msg)
@@ -165,7 +158,7 @@ class ZeroEntropyReranker(BaseReranker):
         try:
             return response.json()
         except ValueError as error:
-            raise _BusyError("an answer that is not JSON") from error
+            raise BusyError("an answer that is not JSON") from error
 
     def _scores(self, answer: Any, n: int) -> list[float]:
         """Return the scores of an answer in the order of the request."""
@@ -180,12 +173,6 @@ class ZeroEntropyReranker(BaseReranker):
             msg = f"{self._url} gave an answer of another form: {str(answer)[:200]!r}."
             raise ModelError(msg) from error
         raise ModelError(f"{self._url} gave {len(found)} scores for {n} documents.")
-
-    def _note(self, state: RetryCallState) -> None:
-        """Log why a request is tried again."""
-        error = state.outcome.exception() if state.outcome else None
-        pause = state.next_action.sleep if state.next_action else 0
-        _LOG.info("%s: %s; asking again in %.1f s", self._url, error, pause)
 
 
 def _parts(query: str, documents: Sequence[str]) -> Iterator[list[str]]:
@@ -208,16 +195,9 @@ def _pause(state: RetryCallState) -> float:
     """Return how long to wait: as told, else longer each time and at random."""
     from tenacity import wait_random_exponential
 
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _BusyError) and error.after is not None:
-        return min(error.after, _LONGEST_PAUSE)
+    if (asked := asked_pause(state)) is not None:
+        return min(asked, _LONGEST_PAUSE)
     return wait_random_exponential(multiplier=0.5, max=_LONGEST_PAUSE)(state)
-
-
-def _seconds(response: httpx.Response) -> float | None:
-    """Return the seconds of a `Retry-After`, None where there is no such number."""
-    value = response.headers.get("Retry-After", "")
-    return float(value) if value.isascii() and value.isdigit() else None
 
 
 def load(
