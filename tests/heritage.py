@@ -101,12 +101,12 @@ def write_custodians(connection: Connection) -> None:
 
 def rdf_custodians() -> Graph:
     """Return the institutions as RDF in memory."""
-    from rdflib import RDF, XSD, Graph, Literal, URIRef
+    from rdflib import RDF, XSD, Graph, Literal, Namespace, URIRef
 
     from knowtrail.retrieval.specificity.execution import namespaces
 
     names = namespaces()
-    hc, schema = names["hc"], names["schema"]
+    hc, schema = Namespace(names["hc"]), Namespace(names["schema"])
     terms = {
         "name": (schema.name, None),
         "institutionType": (hc.institutionType, None),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as Dictionary
     from contextlib import AbstractContextManager
 
-    from pyoxigraph import NamedNode
+    from pyoxigraph import NamedNode, RdfFormat
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -65,6 +65,15 @@ SUFFIXES = {
 """Ending of a file's name -> its format."""
 
 _FOREVER = 1e9
+
+
+def oxigraph_format(form: str) -> RdfFormat:
+    """Return what Oxigraph calls one of `FORMATS`."""
+    from pyoxigraph import RdfFormat
+
+    ending = next(suffix for suffix, name in SUFFIXES.items() if name == form)
+    found = RdfFormat.from_extension(ending.removeprefix("."))
+    return cast("RdfFormat", found)
 
 
 def _write(
@@ -107,11 +116,6 @@ def _write_by_oxigraph(
         def flush(self) -> None:
             stream.flush()
 
-    rdf_format = {
-        "nt": pyoxigraph.RdfFormat.N_TRIPLES,
-        "turtle": pyoxigraph.RdfFormat.TURTLE,
-        "xml": pyoxigraph.RdfFormat.RDF_XML,
-    }[form]
     prefixes = None
     if form == "nt":
         stream.writelines(
@@ -137,7 +141,7 @@ def _write_by_oxigraph(
 
     try:
         target = cast("IO[bytes]", Target())
-        pyoxigraph.serialize(terms(), target, rdf_format, prefixes=prefixes)
+        pyoxigraph.serialize(terms(), target, oxigraph_format(form), prefixes=prefixes)
     except RdfError:
         raise
     except ValueError as error:

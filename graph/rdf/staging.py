@@ -21,7 +21,7 @@ from xml.parsers import expat
 
 from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
-from knowtrail.graph.rdf.export import ESCAPED
+from knowtrail.graph.rdf.export import ESCAPED, oxigraph_format
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
 from knowtrail.graph.rdf.patterns import (
     OBJECT,
@@ -274,13 +274,6 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
 def _parse(stream: BinaryIO, staging: Staging, form: str, base: str) -> None:
     import pyoxigraph
 
-    formats = {
-        "nt": pyoxigraph.RdfFormat.N_TRIPLES,
-        "turtle": pyoxigraph.RdfFormat.TURTLE,
-        "json-ld": pyoxigraph.RdfFormat.JSON_LD,
-        "xml": pyoxigraph.RdfFormat.RDF_XML,
-    }
-
     def read(source: Any, kind: pyoxigraph.RdfFormat) -> None:
         triples = pyoxigraph.parse(source, kind, base_iri=base)
         for triple in triples:
@@ -291,7 +284,7 @@ def _parse(stream: BinaryIO, staging: Staging, form: str, base: str) -> None:
 
     if form == "xml":
         checked = _CheckedXml(stream, staging)
-        read(checked, formats[form])
+        read(checked, oxigraph_format(form))
         checked.close()
         return
     begin = stream.tell()
@@ -311,7 +304,7 @@ def _parse(stream: BinaryIO, staging: Staging, form: str, base: str) -> None:
             stream.seek(begin)
         else:
             return
-    read(stream, formats[form])
+    read(stream, oxigraph_format(form))
 
 
 def _found(term: Any) -> str | Value:

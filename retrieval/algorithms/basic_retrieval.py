@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from knowtrail.retrieval.algorithms.asking import Ranking
-from knowtrail.retrieval.algorithms.harvest import Harvest
+from knowtrail.retrieval.algorithms.harvest import Harvest, take_ranked
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
-    from knowtrail.retrieval.walk import Trail
+    from knowtrail.retrieval.walk import RankedChunk, Trail
 
 _SURE_PLACES = 5
 
@@ -41,19 +41,10 @@ class BasicRetrieval:
         ranking = Ranking(
             query, k=_SURE_PLACES, rules=self.rules, wanted=options.max_chunks
         )
-        while (hit := (yield from ranking.next())) is not None:
+
+        def early(hit: RankedChunk) -> bool:
             enough = self.rules.early_stop and harvest.found >= self.early_stop_after
-            if enough and harvest.best > hit.score:
-                return harvest.trail("early_stop", ranking.ranked, score_of="steps")
-            visit = yield from ranking.visit(hit)
-            if visit is None or not harvest.new_sentences(visit):
-                continue
-            yield from harvest.arrive(
-                visit, score=hit.score, hop=0, reason="nearest to the question"
-            )
-            harvest.read(visit)
-            if reason := harvest.full(options.max_sentences, options.max_chunks):
-                return harvest.trail(reason, ranking.ranked, score_of="steps")
-        if not ranking.ranked:
-            return harvest.trail("no_anchor")
-        return harvest.trail("chunks_exhausted", ranking.ranked, score_of="steps")
+            return enough and harvest.best > hit.score
+
+        stop = yield from take_ranked(harvest, ranking, early=early)
+        return harvest.trail(stop, ranking.ranked, score_of="steps")

@@ -20,6 +20,9 @@ from knowtrail.retrieval.walk import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from knowtrail.retrieval.algorithms.asking import Ranking
     from knowtrail.retrieval.protocols import (
         StoredSentence,
         Vector,
@@ -200,6 +203,33 @@ class Harvest:
             counts=dict(self.counts),
             score=float(np.mean(scores)) if scores else None,
         )
+
+
+def take_ranked(
+    harvest: Harvest,
+    ranking: Ranking,
+    *,
+    reasons: Mapping[str, str] | None = None,
+    early: Callable[[RankedChunk], bool] = lambda _: False,
+) -> Walking[StopReason]:
+    """Take the chunks of a ranking, with reasons by id, until it is enough.
+
+    A chunk without new sentences is passed over; `early` says of the next one whether
+    the walk stops before it.
+    """
+    options = harvest.options
+    while (hit := (yield from ranking.next())) is not None:
+        if early(hit):
+            return "early_stop"
+        visit = yield from ranking.visit(hit)
+        if visit is None or not harvest.new_sentences(visit):
+            continue
+        reason = (reasons or {}).get(hit.id, "nearest to the question")
+        yield from harvest.arrive(visit, score=hit.score, hop=0, reason=reason)
+        harvest.read(visit)
+        if stop := harvest.full(options.max_sentences, options.max_chunks):
+            return stop
+    return "chunks_exhausted" if ranking.ranked else "no_anchor"
 
 
 class Considered(Sequence[RankedChunk]):

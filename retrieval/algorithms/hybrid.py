@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from knowtrail.retrieval.algorithms.asking import Ranking
-from knowtrail.retrieval.algorithms.harvest import Harvest
+from knowtrail.retrieval.algorithms.harvest import Harvest, take_ranked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,18 +107,8 @@ def _taken(
 ) -> Walking[Trail]:
     """Take chunks in an order, then the nearest others, until a budget is used up."""
     harvest = Harvest(ranking.query, options)
-    if not ranking.ranked:
-        return harvest.trail("no_anchor")
     scores = {hit.id: hit for hit in ranking.ranked}
     ranking.reorder([scores[chunk_id] for chunk_id in order])
     first = ranking.ranked
-    while (hit := (yield from ranking.next())) is not None:
-        visit = yield from ranking.visit(hit)
-        if visit is None or not harvest.new_sentences(visit):
-            continue
-        reason = reasons.get(hit.id, "nearest to the question")
-        yield from harvest.arrive(visit, score=hit.score, hop=0, reason=reason)
-        harvest.read(visit)
-        if stop := harvest.full(options.max_sentences, options.max_chunks):
-            return harvest.trail(stop, first, score_of="steps")
-    return harvest.trail("chunks_exhausted", first, score_of="steps")
+    stop = yield from take_ranked(harvest, ranking, reasons=reasons)
+    return harvest.trail(stop, first, score_of="steps")

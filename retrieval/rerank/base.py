@@ -21,13 +21,13 @@ import asyncio
 import difflib
 from abc import ABC, abstractmethod
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.order import finished, reranker_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -123,16 +123,6 @@ class LocalReranker(BaseReranker):
         return await asyncio.to_thread(self.score_sync, query, documents)
 
 
-class _Factory(Protocol):
-    """What `RERANKERS` names a module for: its function `load`."""
-
-    def __call__(
-        self, what: str, *, settings: Settings | None, embedder: Embedder | None
-    ) -> BaseReranker:
-        """Return the reranker; `what` is the part of the name after the colon."""
-        ...
-
-
 def load_reranker(
     name: str, *, settings: Settings | None = None, embedder: Embedder | None = None
 ) -> BaseReranker:
@@ -160,7 +150,7 @@ def load_reranker(
     if bool(what.strip()) != bool(wanted):
         usage = f"{kind}:{wanted}" if wanted else kind
         raise InputError(f"Reranker {str(name)[:80]!r}: write {usage}.")
-    load: _Factory = import_module(module).load
+    load: Callable[..., BaseReranker] = import_module(module).load
     return load(what.strip(), settings=settings, embedder=embedder)
 
 

@@ -48,20 +48,11 @@ class Execution:
         return tuple(row[place] for row in self.rows)
 
 
-def namespaces(base: str = DEFAULT_BASE) -> dict[str, Any]:
-    """Return the prefixes that queries of templates may use."""
-    from rdflib import Namespace
-    from rdflib.namespace import RDF, SDO, XSD
+def namespaces(base: str = DEFAULT_BASE) -> dict[str, str]:
+    """Return the prefixes that queries of templates may use, those of all queries."""
+    from knowtrail.graph.rdf.vocabulary import PREFIXES, Vocabulary
 
-    from knowtrail.graph.rdf.vocabulary import Vocabulary
-
-    return {
-        "hc": Namespace(Vocabulary(base).heritage),
-        "ktp": Namespace(Vocabulary(base).prefixes["ktp"]),
-        "schema": SDO,
-        "rdf": RDF,
-        "xsd": XSD,
-    }
+    return PREFIXES | Vocabulary(base).prefixes
 
 
 def check_reading(sparql: str) -> None:
