@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.graph.batches import batched
+from knowtrail.graph.batches import batched, batched_within
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.keys import content_key, normalise_name
@@ -19,7 +19,7 @@ from knowtrail.ingest.prepare import redirect_id, theme_id
 from knowtrail.ingest.similarity import top_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -102,7 +102,9 @@ def write_documents(
     What they replace is removed first.
     """
     total = Counters()
-    for batch in _transactions(documents):
+    for batch in batched_within(
+        documents, lambda one: one.document.size, TRANSACTION_TEXTS
+    ):
         replaced = [d.document.id for d in batch if d.replaces]
         total += connection.write_all([
             *conclusions_of(connection, replaced),
@@ -151,21 +153,6 @@ def removal_of(connection: Connection, documents: Sequence[str]) -> list[Step]:
         ("ingest/remove_chunks", {"ids": documents, "kept": []}),
         ("ingest/remove_documents", {"ids": documents}),
     ]
-
-
-def _transactions(
-    documents: Sequence[EmbeddedDocument],
-) -> Iterator[list[EmbeddedDocument]]:
-    batch: list[EmbeddedDocument] = []
-    size = 0
-    for embedded in documents:
-        if batch and size + embedded.document.size > TRANSACTION_TEXTS:
-            yield batch
-            batch, size = [], 0
-        batch.append(embedded)
-        size += embedded.document.size
-    if batch:
-        yield batch
 
 
 def _steps(

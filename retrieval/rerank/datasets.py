@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -82,25 +82,34 @@ def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
     """
     for where, query, rows in _checked_lines(Path(path)):
         documents = tuple(
-            AnnotatedDocument(
-                **_fields(_document(row, where)), score=_score(row, where)
-            )
+            AnnotatedDocument(**asdict(_document(row, where)), score=_score(row, where))
             for row in rows
         )
         yield AnnotatedQueryDocuments(query=query, documents=documents)
 
 
-def write_queries(path: str | Path, items: Iterable[QueryDocuments]) -> int:
+def write_queries(
+    path: str | Path, items: Iterable[QueryDocuments | AnnotatedQueryDocuments]
+) -> int:
     """Write queries with their documents, whole or not at all; return how many.
 
     Raises `InputError` if an id comes twice or a score is no finite number.
     """
-    return _write(Path(path), items)
+    seen: set[str] = set()
+    with whole_file(Path(path)) as file:
+        for item in items:
+            name = item.query.id
+            if name in seen:
+                msg = f"Query id {_shown(name)} comes twice in what goes to {path}."
+                raise InputError(msg)
+            seen.add(name)
+            file.write(_line(item) + "\n")
+    return len(seen)
 
 
 def write_annotated(path: str | Path, items: Iterable[AnnotatedQueryDocuments]) -> int:
     """Do as `write_queries` does, with scores; see there."""
-    return _write(Path(path), items)
+    return write_queries(path, items)
 
 
 def _checked_lines(path: Path) -> Iterator[tuple[str, Query, list[dict[str, Any]]]]:
@@ -191,57 +200,24 @@ def _text(row: dict[str, Any], name: str, where: str) -> str:
     raise SourceError(f"{where}: {name} is {said}: write a text that is not empty.")
 
 
-def _fields(document: Document) -> dict[str, Any]:
-    return {
-        "id": document.id,
-        "content": document.content,
-        "metadata": document.metadata,
-    }
-
-
-def _write(
-    path: Path, items: Iterable[QueryDocuments | AnnotatedQueryDocuments]
-) -> int:
-    seen: set[str] = set()
-    with whole_file(path) as file:
-        for item in items:
-            name = item.query.id
-            if name in seen:
-                msg = f"Query id {_shown(name)} comes twice in what goes to {path}."
-                raise InputError(msg)
-            seen.add(name)
-            file.write(_line(item) + "\n")
-    return len(seen)
-
-
 def _line(item: QueryDocuments | AnnotatedQueryDocuments) -> str:
     """Return a query as JSON; half a character is written as an escape."""
-    documents: list[dict[str, Any]] = []
     seen = set()
     for document in item.documents:
-        row = _fields(document)
+        name, query = _shown(document.id), _shown(item.query.id)
         if document.id in seen:
-            raise InputError(
-                f"Document id {_shown(document.id)} comes twice in query "
-                f"{_shown(item.query.id)}."
-            )
+            raise InputError(f"Document id {name} comes twice in query {query}.")
         seen.add(document.id)
-        if isinstance(document, AnnotatedDocument):
-            if not math.isfinite(document.score):
-                raise InputError(
-                    f"The score of document {_shown(document.id)} in query "
-                    f"{_shown(item.query.id)} is {document.score}: leave the document "
-                    "out."
-                )
-            row["score"] = float(document.score)
-        documents.append(row)
-    query = {"id": item.query.id, "query": item.query.query}
-    line = {"query": query, "documents": documents}
-    text = json.dumps(line, ensure_ascii=False)
+        if not math.isfinite(score := getattr(document, "score", 0.0)):
+            raise InputError(
+                f"The score of document {name} in query {query} is {score}: leave the "
+                "document out."
+            )
+    text = json.dumps(asdict(item), ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(line)
+        return json.dumps(asdict(item))
     return text
 
 

@@ -20,6 +20,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from knowtrail.graph.batches import batched_within
 from knowtrail.graph.busy import BusyError, asked_pause, pause_noted, retry_after
 from knowtrail.graph.errors import ModelError, SettingsError
 from knowtrail.retrieval.rerank.base import BaseReranker
@@ -178,17 +179,9 @@ class ZeroEntropyReranker(BaseReranker):
 def _parts(query: str, documents: Sequence[str]) -> Iterator[list[str]]:
     """Yield documents in groups that fit into a request; a large one stands alone."""
     fixed = _OVERHEAD + len(query.encode("utf-8", "replace"))
-    part: list[str] = []
-    size = 0
-    for document in documents:
-        own = fixed + len(document.encode("utf-8", "replace"))
-        if part and size + own > _LARGEST:
-            yield part
-            part, size = [], 0
-        part.append(document)
-        size += own
-    if part:
-        yield part
+    return batched_within(
+        documents, lambda text: fixed + len(text.encode("utf-8", "replace")), _LARGEST
+    )
 
 
 def _pause(state: RetryCallState) -> float:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.batches import batched_within
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import SnapshotError
 from knowtrail.retrieval.snapshot.files import SnapshotWriter
@@ -155,7 +156,8 @@ def _blocks(
     last: Snapshot | None,
 ) -> Iterator[StoredDocument]:
     """Yield all documents in order, changed ones from the source."""
-    changed = _batched([m for m in marks if m not in stored])
+    new = [mark for mark in marks if mark not in stored]
+    changed = batched_within(new, lambda mark: mark.chunks, _CHUNKS)
     fresh: Iterator[StoredDocument] = iter(())
     for mark in marks:
         if last is not None and mark in stored:
@@ -166,20 +168,6 @@ def _blocks(
             fresh = source.documents(next(changed))
             block = next(fresh)
         yield block
-
-
-def _batched(marks: Sequence[DocumentMark]) -> Iterator[list[DocumentMark]]:
-    """Yield marks in groups of bounded size."""
-    batch: list[DocumentMark] = []
-    size = 0
-    for mark in marks:
-        if batch and size + mark.chunks > _CHUNKS:
-            yield batch
-            batch, size = [], 0
-        batch.append(mark)
-        size += mark.chunks
-    if batch:
-        yield batch
 
 
 def delete_snapshot(home: Path, corpus: str) -> bool:
