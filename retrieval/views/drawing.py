@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.extras import extra
-from knowtrail.retrieval.views.palette import INK
+from knowtrail.retrieval.views.palette import FONTS, INK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,27 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.layout import Heading
 
 _LOG = logging.getLogger(__name__)
-_FONTS = (
-    "DejaVu Sans",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Noto Sans SC",
-    "Noto Sans Arabic",
-    "Noto Sans Hebrew",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-    "Hiragino Sans",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "Nirmala UI",
-    "Segoe UI",
-)
-"""Looked for in this order, each for the characters that those before it lack."""
-
 _DPI = 150
 
 
@@ -56,7 +35,7 @@ def drawing() -> Iterator[None]:
         from matplotlib import font_manager
     installed = {font.name for font in font_manager.fontManager.ttflist}
     options: Any = {
-        "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
+        "font.family": [name for name in FONTS if name in installed] or ["sans-serif"],
         "font.size": 9,
         "svg.fonttype": "none",
         "svg.hashsalt": "knowtrail",

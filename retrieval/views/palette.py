@@ -7,24 +7,27 @@ documents of the walk come first: they have the strong colours.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-COLORS = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#cc79a7",
-    "#56b4e9",
-    "#d55e00",
-    "#8a7a00",
-    "#4a4a4a",
+_TABLE: dict[str, Any] = json.loads(
+    Path(__file__).with_name("palette.json").read_bytes()
 )
+
+COLORS: tuple[str, ...] = tuple(_TABLE["colors"])
 """Okabe and Ito's, the yellow darkened so that it is seen on white."""
 
-MARKS = ("circle", "square", "diamond", "circle-open", "square-open", "diamond-open")
+MARKERS: Mapping[str, str] = _TABLE["marks"]
+"""Plotly's names of marks -> those of matplotlib, whose filled ones are seen better."""
+
+MARKS = tuple(MARKERS)
 """Marks in space that every font has: Plotly sets them as letters."""
+
+FONTS: tuple[str, ...] = tuple(_TABLE["fonts"])
+"""Looked for in this order, each for the characters that those before it lack."""
 
 TONES = 3
 INK = "#1d2329"
@@ -49,17 +52,7 @@ LINES: dict[str, tuple[str, Literal["solid", "dashed", "dotted"]]] = {
     LEADS: (LEADER, "dotted"),
 }
 """What a line stands for -> its colour, and how matplotlib draws it."""
-HEAT = (
-    "#ffffd9",
-    "#edf8b1",
-    "#c7e9b4",
-    "#7fcdbb",
-    "#41b6c4",
-    "#1d91c0",
-    "#225ea8",
-    "#253494",
-    "#081d58",
-)
+HEAT: tuple[str, ...] = tuple(_TABLE["heat"])
 """Brewer's yellow to blue: told apart by colour-blind people, evenly darker."""
 
 

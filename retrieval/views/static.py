@@ -21,6 +21,7 @@ from knowtrail.retrieval.views.palette import (
     LEADER,
     LEADS,
     LINES,
+    MARKERS,
     OTHERS,
     PATH,
     STOP,
@@ -46,16 +47,6 @@ _LEADER: dict[str, Any] = {"color": LEADER, "linewidth": 0.9, "linestyle": ":"}
 
 _NUMBER = 0.006
 """Room of a step's number, in the units of points in space as they are seen."""
-
-_MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "circle-open": "^",
-    "square-open": "v",
-    "diamond-open": "X",
-}
-"""Plotly's names of marks -> those of matplotlib, whose filled ones are seen better."""
 
 
 def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> bytes | str:
@@ -171,7 +162,7 @@ def _cloud(axes: Any, scene: Scene) -> None:
             *scene.points[rows].T,
             s=34 if len(scene.rows) <= 1_200 else 14,
             color=style.color if style.named else OTHERS,
-            marker=_MARKERS[style.mark],
+            marker=MARKERS[style.mark],
             edgecolors="white",
             linewidths=0.4,
             alpha=0.95 if not walked or document in walked else 0.5,
