@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import html
 import textwrap
-import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+from rich.cells import cell_len
 
 from knowtrail.graph.cli.rows import plain_text
 
@@ -22,22 +23,10 @@ def plain(text: str) -> str:
     return " ".join(plain_text(text).split())
 
 
-def width(text: str) -> int:
-    """Return how many columns a text takes; East Asian characters take two."""
-    return sum(
-        0
-        if unicodedata.combining(char)
-        else 2
-        if unicodedata.east_asian_width(char) in "WF"
-        else 1
-        for char in text
-    )
-
-
 def cut(text: str, most: int) -> str:
     """Return a text on one line that takes at most so many columns."""
     text = plain(text)
-    if width(text) <= most:
+    if cell_len(text) <= most:
         return text
     return _begun(text, most - 1).rstrip() + _MORE
 
@@ -71,17 +60,17 @@ def _alike(texts: Sequence[str], labels: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _middle(text: str, most: int) -> str:
-    if width(text) <= most:
+    if cell_len(text) <= most:
         return text
     end = _begun(text[::-1], (most - 1) // 2)[::-1]
-    return _begun(text, most - 1 - width(end)).rstrip() + _MORE + end.lstrip()
+    return _begun(text, most - 1 - cell_len(end)).rstrip() + _MORE + end.lstrip()
 
 
 def _begun(text: str, most: int) -> str:
     """Return the beginning of a text that takes at most so many columns."""
     used = 0
     for place, char in enumerate(text):
-        used += width(char)
+        used += cell_len(char)
         if used > most:
             return text[:place]
     return text
@@ -101,8 +90,4 @@ def wrapped(text: str) -> str:
         placeholder=" \u2026",
         break_long_words=False,
     )
-    return _lines(cut(part, 2 * _COLUMNS) for part in parts)
-
-
-def _lines(parts: Iterable[str]) -> str:
-    return "<br>".join(markup(part) for part in parts)
+    return "<br>".join(markup(cut(part, 2 * _COLUMNS)) for part in parts)

@@ -8,13 +8,13 @@ from xml.sax.saxutils import escape
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from knowtrail.retrieval.views.labels import (
     cut,
     cut_apart,
     markup,
     plain,
-    width,
     wrapped,
 )
 from knowtrail.retrieval.views.palette import style_documents
@@ -25,7 +25,7 @@ def test_cut_text_is_no_wider_than_asked(text: str, most: int) -> None:
     """A cut text fits its columns and has no character that breaks a file."""
     shown = cut(text, most)
 
-    assert width(shown) <= most
+    assert cell_len(shown) <= most
     assert plain(shown) == shown
     assert (
         ElementTree.fromstring(  # noqa: S314 - our own text
@@ -41,7 +41,7 @@ def test_different_texts_stay_different(texts: list[str], most: int) -> None:
     shown = cut_apart(texts, most)
 
     assert len(set(shown)) == len(set(texts))
-    assert all(width(label) <= most for label in shown)
+    assert all(cell_len(label) <= most for label in shown)
 
 
 def test_texts_that_begin_alike_are_cut_in_the_middle() -> None:
