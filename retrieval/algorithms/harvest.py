@@ -11,13 +11,7 @@ import numpy as np
 from knowtrail.retrieval.algorithms.asking import ask_elapsed, ask_visits
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
 from knowtrail.retrieval.cosine import cosines, ranked
-from knowtrail.retrieval.walk import (
-    FoundSentence,
-    RankedChunk,
-    Step,
-    StopReason,
-    Trail,
-)
+from knowtrail.retrieval.walk import FoundSentence, RankedChunk, Step, StopReason, Trail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -213,9 +213,7 @@ def _load(folder: Path) -> SpecificityLookup:
 def _classes(path: Path) -> Iterator[ClassScores]:
     """Yield the classes of a file, which LinkML must be able to read."""
     with extra("templates", "A class file"):
-        from linkml_runtime.linkml_model.meta import (  # type: ignore[import-untyped]
-            SchemaDefinition,
-        )
+        from linkml_runtime.linkml_model.meta import SchemaDefinition  # type: ignore[import-untyped]
         from linkml_runtime.loaders import yaml_loader  # type: ignore[import-untyped]
     lines = read_lines(path)
     given = lines.value

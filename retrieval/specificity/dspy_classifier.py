@@ -116,9 +116,7 @@ class DspyUnderstanding(ByModel):
 
 def _answer(module: Any, lm: Any, **given: Any) -> Any:
     """Return what a module says, None where that cannot be read."""
-    from dspy.utils.exceptions import (  # type: ignore[import-untyped]
-        AdapterParseError,
-    )
+    from dspy.utils.exceptions import AdapterParseError  # type: ignore[import-untyped]
 
     dspy = _dspy()
     try:

@@ -18,11 +18,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.models.prompts import fitting, marked
 from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
-from knowtrail.retrieval.specificity.cues import (
-    FykeFilter,
-    Relevance,
-    content,
-)
+from knowtrail.retrieval.specificity.cues import FykeFilter, Relevance, content
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
     WHOLE,
@@ -33,11 +29,7 @@ from knowtrail.retrieval.specificity.mention import (
     named_mention,
 )
 from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
-from knowtrail.retrieval.specificity.quantities import (
-    AMOUNTS,
-    DATES,
-    order_spans,
-)
+from knowtrail.retrieval.specificity.quantities import AMOUNTS, DATES, order_spans
 from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES
 from knowtrail.retrieval.specificity.resolver import (
     ConversationContextResolver,
