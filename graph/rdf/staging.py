@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
 
@@ -37,22 +38,12 @@ from knowtrail.graph.rdf.vocabulary import DATES, PREFIXES, RDF, XSD, Value, is_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Mapping as Dictionary
-    from pathlib import Path
 
     from knowtrail.graph.rdf.vocabulary import Vocabulary
 
 
 _ROWS = 5_000
-_TABLES = """
-PRAGMA journal_mode = OFF;
-PRAGMA synchronous = OFF;
-CREATE TABLE triple (s TEXT, p TEXT, o TEXT, kind TEXT, language TEXT);
-CREATE TABLE blank (label TEXT PRIMARY KEY, number INTEGER);
-CREATE TABLE node (iri TEXT PRIMARY KEY, label TEXT, property TEXT, key TEXT);
-CREATE TABLE edge (s TEXT, name TEXT, o TEXT, UNIQUE (s, name, o));
-CREATE TABLE stated (s TEXT, name TEXT, o TEXT, iri TEXT UNIQUE);
-CREATE INDEX by_edge ON stated (s, name, o);
-"""
+_TABLES = Path(__file__).with_name("staging.sql").read_text("utf-8")
 
 
 class Staging:

@@ -92,24 +92,8 @@ def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
     return replace(query, runs=runs) if pairs and runs else query
 
 
-_PREDICATES = {
-    "name": "schema:name",
-    "institution_type": "hc:institutionType",
-    "city": "schema:addressLocality",
-    "region": "schema:addressRegion",
-    "country": "hc:countryCode",
-}
+_LIMITS = data_file("limits.yaml")
 _CODED = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
-
-
-_TESTS = {
-    "below": "<",
-    "at_most": "<=",
-    "equal": "=",
-    "": "=",
-    "at_least": ">=",
-    "above": ">",
-}
 
 
 def narrowed(
@@ -162,7 +146,7 @@ def _limit(
         )
     if mention.kind == "budget":
         low, _, high = mention.value.partition("/")
-        test = _TESTS.get(mention.relation, ">=")
+        test = _LIMITS["tests"].get(mention.relation, ">=")
         ends = {f"low_{n}": Binding(value=low, datatype="decimal")}
         more = f" && ?euro_{n} <= ?high_{n}" if high else ""
         if high:
@@ -176,7 +160,7 @@ def _limit(
     tests = []
     for k, value in enumerate(values):
         coded = _CODED.fullmatch(value)
-        predicate = "hc:subregionCode" if coded else _PREDICATES[mention.kind]
+        predicate = "hc:subregionCode" if coded else _LIMITS["predicates"][mention.kind]
         tests.append(f"EXISTS {{ ?{SUBJECT} {predicate} ?limit_{n}_{k} }}")
     return (
         f"\n  FILTER({' && '.join('NOT ' + t for t in tests)})"
@@ -245,18 +229,6 @@ def _counted(sparql: str) -> str | None:
 
 
 _OWN = re.compile(r"<OWN:(\w+)>")
-_WAYS = (
-    ("city",),
-    ("city", "region"),
-    ("city", "country"),
-    ("isil",),
-    ("ghcid",),
-    ("postcode",),
-    ("address",),
-    ("city", "region", "country", "isil", "ghcid"),
-    ("city", "corpus"),
-)
-"""What may tell them apart, the first that does is taken."""
 
 
 def told_apart(
@@ -296,7 +268,7 @@ def told_apart(
 def _apart(
     records: Mapping[str, Mapping[str, object]], language: str
 ) -> dict[str, str]:
-    for way in _WAYS:
+    for way in _LIMITS["ways"]:
         texts = {
             iri: ", ".join(
                 place_name(str(record[column]), language)

@@ -10,10 +10,11 @@ import io
 import logging
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.extras import extra
-from knowtrail.retrieval.views.palette import FONTS, INK
+from knowtrail.retrieval.views.palette import FONTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,19 +35,12 @@ def drawing() -> Iterator[None]:
         import matplotlib as mpl
         from matplotlib import font_manager
     installed = {font.name for font in font_manager.fontManager.ttflist}
-    options: Any = {
-        "font.family": [name for name in FONTS if name in installed] or ["sans-serif"],
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "knowtrail",
-        "text.parse_math": False,
-        "text.color": INK,
-        "axes.edgecolor": "#9aa6b2",
-        "axes.labelcolor": INK,
-        "xtick.color": INK,
-        "ytick.color": INK,
-    }
-    with warnings.catch_warnings(record=True) as caught, mpl.rc_context(options):
+    fonts: Any = [name for name in FONTS if name in installed] or ["sans-serif"]
+    style = Path(__file__).with_name("pictures.mplstyle")
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        mpl.rc_context({"font.family": fonts}, style),
+    ):
         warnings.simplefilter("always")
         yield
     lacking = [str(w.message) for w in caught if "missing from font" in str(w.message)]
