@@ -530,11 +530,10 @@ def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
 
 @dataclass(slots=True)
 class _Counted:
-    """Solutions of a group: how many there are.
+    """How many solutions a group has, and which, counted there or read here."""
 
-    `nodes` are different ones among those that the database counted, `others` among
-    those that were read.
-    """
+    # `nodes` are different ones among those that the database counted, `others` among
+    # those that were read.
 
     solutions: int = 0
     nodes: int = 0

@@ -327,10 +327,7 @@ def _name(term: Any) -> str:
 
 
 class _CheckedXml:
-    """XML that is read while it is well-formed, and its entities cannot grow.
-
-    The prefixes in it are kept.
-    """
+    """XML that is read while it is well-formed and cannot grow; its prefixes stay."""
 
     def __init__(self, stream: BinaryIO, staging: Staging) -> None:
         self._stream = stream

@@ -102,10 +102,8 @@ class Digits:
 
 @lru_cache(maxsize=4096)
 def _numeral(run: str, language: str) -> tuple[str, int]:
-    """Return the digits that the longest beginning of some words means, and its length.
-
-    Scales such as `million` stay words, and so do `one` and `first`, which say more.
-    """
+    """Return the digits that the longest beginning of words means, and its length."""
+    # Scales such as `million` stay words, and so do `one` and `first`, which say more.
     from text_to_num import alpha2digit
 
     ends = [m.end() for m in re.finditer(r"[^\W\d_]+", run)]
@@ -458,10 +456,8 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
 
 
 def _precedence(by: str, said: re.Match[str]) -> tuple[bool, bool, int, int]:
-    """Return what puts one order of a text before others: money, then `oldest first`.
-
-    Then that which is said first, and of those the longest.
-    """
+    """Return what puts an order of a text before others: money, then `oldest first`."""
+    # Then that which is said first, and of those the longest.
     later = not _FIRST_OF.search(said[0])
     return by in {"oldest", "newest"}, later, said.start(), -len(said[0])
 

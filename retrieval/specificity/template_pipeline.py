@@ -354,10 +354,8 @@ class Run:
         return None
 
     def _near(self) -> Classification | None:
-        """Take the template of what is near a town, where it takes all that is asked.
-
-        Otherwise the question stays as it is, and the words for `near` are told.
-        """
+        """Take the template of what is near a town, if it takes all that is asked."""
+        # Otherwise the question stays as it is, and the words for `near` are told.
         nearby, seen = self.pipeline.nearby, self.seen
         asked = asked_distance(seen.asked, seen.mentions)
         if nearby is None or asked is None or seen.excluded:
