@@ -10,7 +10,7 @@ import numpy as np
 
 from knowtrail.ingest.names import name_key, words_of
 from knowtrail.retrieval.algorithms.asking import Ranking, ask_visits
-from knowtrail.retrieval.algorithms.auto_chain import Chained, Parts, chained
+from knowtrail.retrieval.algorithms.auto_chain import Chained, chained
 from knowtrail.retrieval.algorithms.auto_graph import (
     idf_of,
     local_graph,
@@ -228,7 +228,8 @@ class Auto:
             gate=gate,
             text_of=lambda i: found.texts.get(i) or more.texts.get(i, ""),
             anchors=frozenset(ids),
-            parts=Parts(rarity=self.parts.rarity, coverage=self.parts.coverage),
+            rarity=self.parts.rarity,
+            coverage=self.parts.coverage,
         )
         return _places(graph, result, names, near_by)
 

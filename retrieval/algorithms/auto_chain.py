@@ -28,14 +28,6 @@ WORTH = 4.0
 """What the rarest name, or all words that were missing, are worth: e ** 4 in rank."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """Which parts of the chain's worth are counted; all, but for ablations."""
-
-    rarity: bool = True
-    coverage: bool = True
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chained:
     """Scores of chunks with the chunk that each is best reached from.
@@ -65,7 +57,8 @@ def chained(
     gate: float,
     text_of: Callable[[str], str],
     anchors: frozenset[str],
-    parts: Parts,
+    rarity: bool,
+    coverage: bool,
 ) -> Chained:
     """Return for each chunk its base plus the best chain that ends in it.
 
@@ -73,6 +66,7 @@ def chained(
     lacks. It is worth base(a) less the highest base, plus the gate times WORTH times
     the rarity of the best such term, plus the same times the share of the question's
     words missing in `a` that the chunk has. A chain never takes anything away.
+    `rarity` and `coverage` are whether these two parts count.
     """
     order = np.lexsort((np.arange(len(base)), -base))
     firsts = order[:FIRSTS]
@@ -80,9 +74,9 @@ def chained(
     links[np.arange(len(firsts)), firsts] = 0.0
     linked = links > 0
     worth = gate * WORTH
-    gains = (base[firsts] - base.max())[:, None] + worth * links * parts.rarity
+    gains = (base[firsts] - base.max())[:, None] + worth * links * rarity
     gains[~linked] = -np.inf
-    if parts.coverage:
+    if coverage:
         hope = base + np.maximum(gains.max(axis=0) + worth, 0.0)
         read = np.lexsort((np.arange(len(base)), -hope))[:READ]
         covered = _coverage(graph, firsts, read, question, text_of, anchors)
