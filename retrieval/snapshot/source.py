@@ -213,7 +213,7 @@ class CorpusSource:
         for row in self._connection.stream(
             "retrieval/snapshot_documents", corpus=self._corpus
         ):
-            yield DocumentMark(row["id"], row["version"], row["chunks"], row["edges"])
+            yield DocumentMark(**row)
 
     def documents(self, marks: Sequence[DocumentMark]) -> Iterator[StoredDocument]:
         """Yield the documents of these marks, in their order."""

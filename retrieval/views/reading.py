@@ -102,10 +102,8 @@ def find_document(
 
 def read_documents(connection: Connection, corpus: str) -> tuple[PicturedDocument, ...]:
     """Return every document of a corpus, by id."""
-    return tuple(
-        PicturedDocument(id=row["id"], title=row["title"], chunks=row["chunks"])
-        for row in connection.stream("retrieval/view_documents", corpus=corpus)
-    )
+    rows = connection.stream("retrieval/view_documents", corpus=corpus)
+    return tuple(PicturedDocument(**row) for row in rows)
 
 
 def read_sample(
@@ -136,12 +134,7 @@ def read_edges(
     """Yield the similarities of chunks up to a rank of each scope."""
     for some in batched(ids, _BATCH):
         for row in connection.stream("retrieval/view_edges", ids=some, rank=rank):
-            yield Edge(
-                source=row["source"],
-                target=row["target"],
-                score=row["score"],
-                scope=row["scope"],
-            )
+            yield Edge(**row)
 
 
 def segments_of(passages: Sequence[Passage]) -> tuple[Segment, ...]:
@@ -167,15 +160,8 @@ def segments_of(passages: Sequence[Passage]) -> tuple[Segment, ...]:
 def _passages(rows: Iterable[Any]) -> Passages:
     passages, vectors = [], []
     for row in rows:
-        passages.append(
-            Passage(
-                id=row["id"],
-                document=row["document"],
-                title=row["title"],
-                index=row["index"],
-                text=row["text"],
-            )
-        )
-        vectors.append(vector_array(row["vector"]))
+        values = dict(row)
+        vectors.append(vector_array(values.pop("vector")))
+        passages.append(Passage(**values))
     matrix = np.stack(vectors) if vectors else np.empty((0, 1), dtype=np.float32)
     return Passages(rows=tuple(passages), vectors=matrix)
