@@ -2,8 +2,9 @@
 
 The corpus is generated, with edges as an ingest makes them. Each chunk has a number
 `share` that is spread evenly, so that a filter lets 10, 1 or 0.01 % of the chunks
-through; nobody indexes it. Every side is given the question's vector and answers with
-ten chunks and their texts. Round trips are counted at the driver, for all sides alike.
+through; nobody indexes it, unless `--indexed` has the product do so, whose index the
+peers do not use. Every side is given the question's vector and answers with ten chunks
+and their texts. Round trips are counted at the driver, for all sides alike.
 At the end callers ask at once, each all questions.
 """
 
@@ -23,7 +24,7 @@ from measure import Server, Table, served
 from sample import CORPUS, DIMENSIONS
 from walks import made
 
-from knowtrail.graph.db.schema import delete_data
+from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.retrieval.search import search
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="sizes of 30 chunks each, separated by commas (default 1000)",
     )
     parser.add_argument("--questions", type=int, help="questions (default 50)")
+    parser.add_argument(
+        "--indexed", action="store_true", help="index what the filter names"
+    )
 
 
 def run(given: argparse.Namespace) -> None:
@@ -69,6 +73,8 @@ def run(given: argparse.Namespace) -> None:
             documents = made(size)
             store(server, documents)
             _spread(server)
+            if given.indexed:
+                apply_schema(server.connection, filters=["chunk.share"])
             _measure(server, questions(documents, count))
 
 
