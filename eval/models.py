@@ -51,7 +51,7 @@ ModelLike: TypeAlias = "str | BaseChatModel | LanguageModel"
 """A model by its name, or any chat model of LangChain."""
 
 TEXTS = packaged("knowtrail.eval", "texts.toml")
-"""Part of the evaluations -> what models are told there."""
+"""Part of the evaluations -> what models are told there, and people beside it."""
 DEFAULT_MODEL = "qwen2.5:7b"
 TRIES = 3
 BASE_SECONDS = 2.0

@@ -339,6 +339,23 @@ class GraphReaderConformance:
             for one, two in pairs
         ] == [True] * 3
 
+    def test_texts_are_those_from_memory(self, open_reader: OpenReader) -> None:
+        """Where texts are asked for, each chunk near has its own."""
+        graph = random_graph(18)
+        for given in (None, parse_filter({"title": {"$ne": "Page 1 of 18"}})):
+            readers = MemoryReader(graph, filter=given), open_reader(graph, given)
+            for k in (1, 40):
+                one, two = (
+                    reader.anchors(random_query(18), k, documents=True, texts=True)
+                    for reader in readers
+                )
+                assert dict(zip(two.ids, two.texts, strict=True)) == dict(
+                    zip(one.ids, one.texts, strict=True)
+                )
+                assert dict(zip(two.ids, two.documents, strict=True)) == dict(
+                    zip(one.ids, one.documents, strict=True)
+                )
+
     def test_terms_are_those_from_memory(self, open_reader: OpenReader) -> None:
         """Terms of chunks and names, their counts, and the chunks that name them."""
         graph = random_graph(18)

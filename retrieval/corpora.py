@@ -29,7 +29,7 @@ from knowtrail.graph.telemetry import span
 from knowtrail.ingest.corpus import asked_corpora, refuse_bare, some_of, textless
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.embedders import Embedder
@@ -45,7 +45,7 @@ class CorpusInfo:
 
     The dimensions are None before the first ingest is complete; the version counts
     committed changes; the stamp tells it from another corpus of the same name; `auto`
-    follows its terms, if it has any.
+    follows its terms, if it has any; `complete` means that no ingest is at work on it.
     """
 
     name: str
@@ -55,6 +55,13 @@ class CorpusInfo:
     version: int = 0
     stamp: str | None = None
     terms: bool = True
+    complete: bool = False
+
+    @property
+    def state(self) -> Hashable:
+        """Return what tells it, as it is now, from others; None where nothing does."""
+        known = self.complete and self.version and self.stamp is not None
+        return (self.name, self.stamp, self.version) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -144,6 +151,7 @@ def _info(row: dict[str, Any]) -> CorpusInfo:
         version=row["version"] or 0,
         stamp=row["stamp"],
         terms=row["terms"],
+        complete=row["status"] == "complete",
     )
 
 

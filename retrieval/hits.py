@@ -82,7 +82,8 @@ def searching(
             max_chunks=None if by_sentence else k,
         )
     opened: dict[str, Visit] = {}
-    trail = yield from keeping(algorithm.walk(query, options), opened)
+    walk = algorithm.walk(query, options)
+    trail = yield from (walk if k is None else keeping(walk, opened))
     hits = [
         hit for whole in _walked(trail) for hit in _cut(whole, by_sentence=by_sentence)
     ]
@@ -95,12 +96,12 @@ def searching(
                 query,
                 known=known,
                 complete=complete,
-                wanted=k - len(hits),
+                wanted=(k - len(hits)) // (3 if by_sentence else 1),
                 opened=opened,
             )
             ranking.skip(step.chunk.id for step in walked)
             while len(hits) < k and (best := (yield from ranking.next())) is not None:
-                visit = yield from ranking.visit(best)
+                visit = yield from keeping(ranking.visit(best), opened)
                 new = [] if visit is None else _unseen(visit.sentences, seen)
                 if visit is None or not new:
                     continue

@@ -143,7 +143,8 @@ class AnchorRequest:
     nearest are among them, and the algorithm ranks them itself. The ids of their
     documents are only needed where `documents` is set. With `words`, those that have
     most of these, by BM25 of the whole store, are there too, as `by_words` says. With
-    `texts`, which takes no words, texts come in the place of vectors.
+    `texts` their texts come, and vectors may be missing. Words and texts together are
+    not answered.
     """
 
     vector: Vector
@@ -151,6 +152,11 @@ class AnchorRequest:
     documents: bool = False
     words: str = ""
     texts: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse to ask for texts of what words find."""
+        if self.words and self.texts:
+            raise InputError("Ask for words or for texts: not for both at once.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -78,22 +78,24 @@ class Judge:
         return content_key("judge", self.instructions, repr(self.schema))
 
 
-JUDGES: Mapping[str, Judge] = {
-    name: Judge(
-        name=name,
-        beside=told["beside"],
-        instructions=told["instructions"],
-        schema=object_form(**told["properties"]),
-        check=_sound_claims if name == "hallucination" else None,
-    )
-    for name, told in _TOLD["judges"].items()
-}
+def _judges(refusal: str) -> dict[str, Judge]:
+    """Return the judges by name, told so much about answers that refuse."""
+    return {
+        name: Judge(
+            name=name,
+            beside=told["beside"],
+            instructions=told["instructions"].replace("{refusal}", refusal),
+            schema=object_form(**told["properties"]),
+            check=_sound_claims if name == "hallucination" else None,
+        )
+        for name, told in _TOLD["judges"].items()
+    }
+
+
+JUDGES: Mapping[str, Judge] = _judges(_TOLD["refusal"])
 """Name -> judge."""
 
-PUBLISHED_JUDGES: Mapping[str, Judge] = {
-    name: replace(judge, instructions=judge.instructions.replace(_TOLD["refusal"], ""))
-    for name, judge in JUDGES.items()
-}
+PUBLISHED_JUDGES: Mapping[str, Judge] = _judges("")
 """The same, told no more about answers that refuse than the published ones are."""
 
 

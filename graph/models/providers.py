@@ -43,9 +43,9 @@ class Provider:
     """
 
     name: str
-    package: str = ""
-    kind: str = ""
-    keys: tuple[str, ...] = ()
+    package: str
+    kind: str
+    keys: tuple[str, ...]
     addresses: tuple[str, ...] = ()
     is_streamed: bool = True
 

@@ -99,8 +99,8 @@ class Ranking:
         """Prepare the ranking of which `k` places must be right; nothing is asked yet.
 
         A `known` one, which may be `complete`, is gone on from. With `documents` it is
-        asked which these are of. Chunks that will be opened are asked for together:
-        half as many again as are `wanted`, as some overlap, but for those `opened`.
+        asked which these are of. Chunks are opened together, half as many again as are
+        `wanted`, as some overlap; those that a walk has `opened` are not asked for.
         """
         self.query = query
         self.ranked = known

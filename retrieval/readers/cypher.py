@@ -21,6 +21,7 @@ import numpy as np
 
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
+from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.protocols import (
     SAMPLE,
     AnchorRequest,
@@ -39,7 +40,7 @@ from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.filters import Filter
@@ -68,9 +69,9 @@ _WORD_FETCH = 1_000
 _MOST_WORDS = 200
 """Words of a question that are looked for; Lucene takes a thousand."""
 
-_BROAD: set[tuple[object, ...]] = set()
-"""States of corpora, with filters that let many of their chunks through."""
-_MOST_BROAD = 100
+_BROAD: set[str | None] = set()
+"""Keys of corpora, as they are now, with a filter that lets many chunks through."""
+_MOST_BROAD, _MOST_VALUES = 100, 1_000
 
 _Rows: TypeAlias = list[list[Any]]
 _Query: TypeAlias = tuple[str, dict[str, Any]]
@@ -86,8 +87,8 @@ class _Statements:
 
     corpus: str
     filter: Filter | None
-    state: object = None
-    """What tells the corpus, as it is now, from all others; None where nobody knows."""
+    state: Hashable = None
+    """What tells the corpus, as it is now, from all others; None where nothing does."""
     broad: bool = False
     """Whether the filter is known to let many chunks through."""
 
@@ -154,15 +155,15 @@ class _Statements:
             start, predicate, params = self.filter.start()
             text = self._worded(statement("retrieval/anchors_few"), values)
             text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
-            known = self.state, hits, text, repr(params)
-            if self.state is None or known not in _BROAD:
-                most = {"most": max(_FEW, hits)}
-                (row,) = yield text, params | values | most
-                if row[5] < max(_FEW, hits):
+            most = max(_FEW, hits)
+            known = None if self.state is None else self._known(text, params, most)
+            if known not in _BROAD:
+                (row,) = yield text, params | values | {"most": most}
+                if row[5] < most:
                     return _hits(row, complete=row[5] <= hits)
                 if len(_BROAD) >= _MOST_BROAD:
                     _BROAD.clear()
-                _BROAD.add(known)
+                _BROAD.update([known] if known else [])
             self.broad = True
         if search:
             try:
@@ -172,6 +173,12 @@ class _Statements:
                     raise
                 _LOG.info("The index cannot be filtered inside: %s", error)
         return (yield from self._index("anchors_index", values, hits))
+
+    def _known(self, text: str, params: Mapping[str, Any], most: int) -> str | None:
+        """Return a short key of state and filter; None where values are very many."""
+        if sum(len(v) for v in params.values() if isinstance(v, list)) > _MOST_VALUES:
+            return None
+        return content_key(text, repr((self.state, most, params)))
 
     def _index(
         self, name: str, values: dict[str, Any], hits: int
@@ -302,7 +309,7 @@ class _Reader(Generic[C]):
         *,
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
-        state: object = None,
+        state: Hashable = None,
     ) -> None:
         """Prepare a reader of what passes, at the anchor and at every hop.
 
@@ -310,6 +317,7 @@ class _Reader(Generic[C]):
         for the next reader that a filter passes too much to be counted again.
         """
         self._connection = connection
+        state = None if state is None else (connection.database, state)
         self._statements = _Statements(corpus=corpus, filter=filter, state=state)
 
 

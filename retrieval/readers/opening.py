@@ -46,9 +46,8 @@ def open_reader(
     _look_at_terms(corpus, task)
     if (snapshot := _snapshot(corpus, task, settings)) is not None:
         return OpenReader(reader=snapshot, name="snapshot")
-    state = corpus.stamp, corpus.version
     reader = CypherReader(
-        connection, corpus=corpus.name, filter=task.filter, state=state
+        connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
     return OpenReader(reader=reader, name="cypher")
 
@@ -68,9 +67,8 @@ async def open_areader(
     snapshot = await asyncio.to_thread(_snapshot, corpus, task, settings)
     if snapshot is not None:
         return OpenReader(reader=snapshot, name="snapshot")
-    state = corpus.stamp, corpus.version
     reader = AsyncCypherReader(
-        connection, corpus=corpus.name, filter=task.filter, state=state
+        connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
     return OpenReader(reader=reader, name="cypher")
 

@@ -200,7 +200,10 @@ def mention_of(
 
 
 _LIGHT = "|".join(sorted(word_list("light")))
-_NEGATED = re.compile(_P["negated"].pattern.replace("LIGHT", _LIGHT), re.IGNORECASE)
+_NEGATED, _ALL_BUT = (
+    re.compile(_P[name].pattern.replace("LIGHT", _LIGHT), re.IGNORECASE)
+    for name in ("negated", "all_but")
+)
 
 
 def without_excluded(
@@ -248,6 +251,8 @@ def exclusion(
         return mention.lead, False
     if mention.kind not in {"institution_type", "name", *PLACES} or not mention.value:
         return -1, False
+    if beside := _ALL_BUT.search(question[: mention.start]):
+        return beside.start("but"), False
     found = _NEGATED.search(question[: mention.start])
     if found is None:
         return -1, False

@@ -62,7 +62,8 @@ _OPERATOR = _compiled(
     + rf")(?:\b{_FILLER}|-$)"
 )
 _SUFFIX = _compiled(
-    r"\s*(?:,\s*)?(?:(?P<onwards>(?:and\s+)?onwards?)|(?:or|of|en|and)\s+(?:"
+    r"\s*(?:,\s*)?(?:(?P<onwards>(?:and\s+)?onwards?|at the earliest|op zijn vroegst)"
+    r"|(?P<by>at the latest|op zijn laatst)|(?:or|of|en|and)\s+(?:"
     + "|".join(f"(?P<{op}>{'|'.join(p)})" for op, p in _DATA["suffixes"].items())
     + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
 )
@@ -141,7 +142,7 @@ class _Compared:
 def _operator(text: str, start: int, end: int) -> _Compared:
     before = text[:start]
     if found := _SUFFIX.match(text, end):
-        name = "ge" if found["onwards"] else str(found.lastgroup)
+        name = {"onwards": "ge", "by": "le"}.get(group := str(found.lastgroup), group)
         return _Compared(operator=name, begin=start, end=found.end())
     if found := _OPERATOR.search(before):
         name = next(op for op in _DATA["operators"] if found[op])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.retrieval.algorithms import BasicRetrieval, QueryTraversal
+import pytest
+
+from knowtrail.retrieval.algorithms import ALGORITHMS, BasicRetrieval, QueryTraversal
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import searching
@@ -12,6 +14,9 @@ from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
 from knowtrail.retrieval.readers.memory import MemoryReader
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knowtrail.retrieval.hits import Granularity
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.readers.memory import MemoryGraph
 
@@ -90,6 +95,29 @@ def test_without_edges_a_path_is_the_chunk_alone(
 
     assert [hit.path for hit in hits] == [("a",), ("b",), ("d",), ("e",)]
     assert {hit.hop for hit in hits} == {0}
+
+
+@pytest.mark.parametrize("granularity", ["chunk", "sentence"])
+@pytest.mark.parametrize("name", ["basic_retrieval", "kg_traversal", "query_traversal"])
+def test_what_a_walk_has_opened_is_not_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, name: str, granularity: Granularity
+) -> None:
+    """Filling up takes the chunks that were opened before, and opens each once."""
+    reader = MemoryReader(random_graph(3, sentences=[60] * 3))
+    asked: list[str] = []
+    plain = reader.expand
+
+    def noted(ids: Sequence[str], *, neighbours: bool = True) -> Any:
+        asked.extend(ids)
+        return plain(ids, neighbours=neighbours)
+
+    monkeypatch.setattr(reader, "expand", noted)
+    walk, options = ALGORITHMS[name], WalkOptions()
+    query = random_query(3)
+
+    run(reader, searching(walk, query, options, k=500, granularity=granularity))
+
+    assert len(asked) == len(set(asked)) > 10
 
 
 def test_many_results_take_few_round_trips() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -45,6 +46,29 @@ def test_snapshot_is_opened_beside_the_event_loop(
     assert asyncio.run(open_it()) == "cypher"
     assert looked_in != []
     assert threading.main_thread() not in looked_in
+
+
+@pytest.mark.parametrize(
+    ("more", "known"),
+    [
+        ({"version": 3, "stamp": "s", "complete": True}, True),
+        ({"version": 3, "stamp": "s"}, False),
+        ({"version": 0, "stamp": "s", "complete": True}, False),
+        ({"version": 3, "complete": True}, False),
+    ],
+)
+def test_only_a_corpus_at_rest_has_a_state(more: dict[str, Any], known: bool) -> None:
+    """What is learnt of it lasts as long; during an ingest nothing does."""
+    corpus = CorpusInfo(name="b", embedder="m", query_prompt="", dimensions=2, **more)
+    task = check_question("Who sings?", filter={"title": "Owl"})
+    opened = opening.open_reader(
+        SimpleNamespace(database="neo4j"),  # type: ignore[arg-type]
+        corpus,
+        task,
+    )
+
+    state = opened.reader._statements.state  # type: ignore[attr-defined]
+    assert state == (("neo4j", ("b", "s", 3)) if known else None)
 
 
 @pytest.mark.parametrize(

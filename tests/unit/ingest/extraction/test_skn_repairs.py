@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from itertools import product
+from typing import get_args
 
 import pytest
 
@@ -20,6 +21,8 @@ from knowtrail.ingest.extraction.skn import (
     parse_forgiving,
     write,
 )
+from knowtrail.ingest.extraction.skn.line_repairs import meant
+from knowtrail.ingest.extraction.skn.notation import Level, Priority
 from knowtrail.ingest.extraction.variants import SKN_SECTIONS
 from tests.cases import each
 
@@ -332,3 +335,14 @@ def test_a_model_that_writes_dashes_without_end_costs_little() -> None:
 
     assert time.process_time() - begin < 5
     assert len(block.gaps[0]) == 200_001
+
+
+def test_what_models_mean_is_something_of_the_notation() -> None:
+    """Words in the table stand for levels, sections and priorities that there are."""
+    allowed = {
+        "level": get_args(Level),
+        "priority": get_args(Priority),
+        "section": SKN_SECTIONS,
+    }
+
+    assert [k for k, of in allowed.items() if set(meant(k).values()) - {*of}] == []

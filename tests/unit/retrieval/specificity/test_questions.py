@@ -699,3 +699,30 @@ def test_a_follow_up_that_is_not_understood_repeats_no_answer(
     assert result.status == status
     assert result.answer.startswith(said)
     assert status == "lost" or any("Rotterdam" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("All institutions in Utrecht but the museums", "Leeszolder, Domarchief"),
+        ("All museums in the Netherlands but those in Utrecht", "Spiegel, Zee, Anker"),
+        ("All archives but also museums in Utrecht", "Domarchief, Blauwkapel"),
+        ("Not the archives but the museums in Utrecht", "Blauwkapel"),
+        ("Museums founded at the earliest in 1950", "Anker, Blauwkapel"),
+        ("Museums founded in 1950 at the earliest", "Anker, Blauwkapel"),
+        ("Musea op zijn vroegst in 1950 opgericht", "Anker, Blauwkapel"),
+        ("Museums founded in 1900 at the latest", "Zee"),
+        ("Which museums have above average budgets?", ""),
+        ("Which museums have a higher than average budget?", ""),
+        ("Welke musea hebben een budget boven het gemiddelde?", ""),
+    ],
+)
+def test_what_is_left_out_and_from_when(
+    pipeline: TemplatePipeline, question: str, names: str
+) -> None:
+    """`All but`, a bound behind its year, and a comparison that no query makes."""
+    result = pipeline.forward(question)
+
+    wanted = names.split(", ") if names else []
+    assert result.answer.count("\n- ") == len(wanted)
+    assert [name for name in wanted if name not in result.answer] == []
