@@ -35,6 +35,11 @@ line exits 2 for them and 1 for the rest.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class KnowtrailError(Exception):
     """Root of the tree: catch this for anything Knowtrail reports."""
@@ -134,3 +139,18 @@ class ModelError(KnowtrailError):
 
 class MissingExtraError(KnowtrailError, ImportError):
     """An optional package is not installed; the message names the extra."""
+
+
+def near_name(
+    name: str,
+    known: Iterable[str],
+    near: str = "did you mean {!r}?",
+    none: str = "",
+    *,
+    cutoff: float = 0.6,
+) -> str:
+    """Return `near` with the known name that is like a wrong one, or else `none`."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return near.format(found[0]) if found else none

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 import shutil
@@ -11,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import apply_schema
-from knowtrail.graph.errors import CorpusDriftError, InputError, UnknownCorpusError
+from knowtrail.graph.errors import (
+    CorpusDriftError,
+    InputError,
+    UnknownCorpusError,
+    near_name,
+)
 from knowtrail.graph.models.embedders import dimensions_of, embedder_name, query_prompt
 from knowtrail.ingest.keys import camel_case, content_key
 from knowtrail.ingest.options import IngestOptions
@@ -270,8 +274,7 @@ def some_of(names: Sequence[str], most: int = 5) -> str:
 
 def _unknown(name: str, stored: Iterable[dict[str, Any]]) -> UnknownCorpusError:
     names = [row["name"] for row in stored]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there is {some_of(names)}."
+    hint = near_name(name, names, none=f"there is {some_of(names)}.")
     return UnknownCorpusError(f"No corpus {name!r}: {hint}")
 
 

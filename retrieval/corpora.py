@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +15,7 @@ from knowtrail.graph.errors import (
     InputError,
     UnknownCorpusError,
     VectorError,
+    near_name,
 )
 from knowtrail.graph.models.embedders import (
     embed_texts,
@@ -202,8 +202,7 @@ def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:
         if info.name == name:
             return info
     shown = name[:80]
-    near = difflib.get_close_matches(shown, names, n=1, cutoff=0.55)
-    hint = f"did you mean {near[0]!r}? Stored" if near else "stored"
+    hint = near_name(shown, names, "did you mean {!r}? Stored", "stored", cutoff=0.55)
     msg = f"No corpus {shown!r}: {hint} are {some_of(names, 10)}."
     raise UnknownCorpusError(msg)
 

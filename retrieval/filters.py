@@ -23,7 +23,6 @@ are checked and back-ticked. `matches` does the same in Python for data in memor
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Mapping
@@ -31,7 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowtrail.graph.cli.rows import shown_value
-from knowtrail.graph.errors import FilterError
+from knowtrail.graph.errors import FilterError, near_name
 from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
     AllOf,
@@ -166,8 +165,7 @@ def _parse(given: object, *, depth: int) -> Clause:
 
 def _parse_field(key: object, value: object) -> list[Clause]:
     if isinstance(key, str) and key.startswith("$"):
-        near = difflib.get_close_matches(key, (*OPERATORS, "$and", "$or"), n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = near_name(key, (*OPERATORS, "$and", "$or"), "; did you mean {}?")
         msg = f"{key!r} stands where a field should: write {{field: {{{key}: value}}}}"
         raise FilterError(msg + hint)
     field = _field(key)
@@ -193,8 +191,7 @@ def _field(key: object) -> Field:
     owner, dot, name = _FIELDS.get(key, key).partition(".")
     if not dot:
         known = (*_FIELDS, "theme", "category")
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = near_name(key, known, "did you mean {!r}? ")
         raise FilterError(
             f"Unknown field {key!r}: {hint}Use one of {', '.join(sorted(known))}, or "
             "document.NAME or chunk.NAME for a property of your own."
@@ -213,8 +210,7 @@ def _field(key: object) -> Field:
 def _check(key: str, operator: object, operand: object) -> None:
     """Refuse an operator that there is not, or a value of the wrong kind."""
     if operator not in OPERATORS:
-        near = difflib.get_close_matches(str(operator)[:80], OPERATORS, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = near_name(str(operator)[:80], OPERATORS, "did you mean {}? ")
         raise FilterError(
             f"Unknown operator {shown_value(operator)} of field {key!r}: {hint}"
             f"The operators are {' '.join(OPERATORS)}."

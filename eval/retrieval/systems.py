@@ -25,7 +25,6 @@ from the dense ranking, marked.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -41,7 +40,7 @@ from knowtrail.eval.retrieval.dataset import (
     ReturnedSentence,
     WalkStep,
 )
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, near_name
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC, ORDERED
 from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
 from knowtrail.retrieval.algorithms.asking import ask_visits
@@ -550,8 +549,7 @@ def asked_names(asked: str) -> tuple[str, ...]:
     known = system_names()
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = near_name(name, known, "did you mean {!r}? ", cutoff=0.4)
             raise InputError(
                 f"No system {name!r:.80}: {hint}There are all, all+llm, "
                 f"{', '.join(known)}."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from difflib import get_close_matches
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, emit_rows
 from knowtrail.graph.cli.options import check_form, option
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
@@ -228,8 +227,7 @@ def _saved_query(name: str) -> Statement:
     queries = _saved_queries()
     if name in queries:
         return queries[name]
-    near = get_close_matches(name, queries, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else "--list names them."
+    hint = near_name(name, queries, none="--list names them.")
     raise InputError(f"No saved query {name!r}: {hint}")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.graph.errors import near_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,10 +27,7 @@ class NearGroup(click.Group):
         """Find a command; suggest a near name where there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0].casefold(), names, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = near_name(args[0].casefold(), names, " Did you mean {!r}?")
             msg = f"No command {args[0]!r}.{hint} See {ctx.command_path} --help."
             raise click.UsageError(msg, ctx)
         return super().resolve_command(ctx, args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import queue
 import threading
@@ -11,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.cli.progress import silent
-from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.errors import InputError, ModelError, near_name
 from knowtrail.ingest.extraction.stored_knowledge import (
     ExtractionSource,
     extraction_id,
@@ -74,8 +73,7 @@ def check_named(
         if name not in known:
             rows = connection.read("extraction/documents", corpus=corpus, only=None)
             titles = [row["title"] for row in rows]
-            near = difflib.get_close_matches(name, titles, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "give a title or an id."
+            hint = near_name(name, titles, none="give a title or an id.")
             raise InputError(f"No document {name!r} in corpus {corpus!r}: {hint}")
 
 

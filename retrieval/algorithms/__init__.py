@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
 
-from knowtrail.graph.errors import InputError, UnknownAlgorithmError
+from knowtrail.graph.errors import InputError, UnknownAlgorithmError, near_name
 from knowtrail.retrieval.algorithms.auto import Auto
 from knowtrail.retrieval.algorithms.basic_retrieval import BasicRetrieval
 from knowtrail.retrieval.algorithms.hybrid import Hybrid, Mmr
@@ -141,8 +140,7 @@ def algorithm(name: str | Algorithm, *, published: bool = False) -> Algorithm:
         )
     if name in every:
         return _loaded(name)
-    near = difflib.get_close_matches(name[:80], every, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}? The" if near else "the"
+    hint = near_name(name[:80], every, "did you mean {!r}? The", "the", cutoff=0.4)
     raise UnknownAlgorithmError(
         f"Unknown algorithm {name[:80]!r}: {hint} algorithms are {', '.join(every)}."
     )

@@ -11,7 +11,6 @@ their type here; ranges and names are checked where they mean something, such as
 
 from __future__ import annotations
 
-import difflib
 import json
 import logging
 import re
@@ -20,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from knowtrail.graph.cli.rows import shown_value
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.telemetry import span
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.budgets import BUDGETS
@@ -172,8 +171,7 @@ def _check_length(option: Field, value: object) -> None:
 
 
 def _unknown(name: str, known: list[str], where: str) -> str:
-    near = difflib.get_close_matches(camel_case(name), known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = near_name(camel_case(name), known, "did you mean {!r}? ")
     return f"No option {name[:80]!r}: {hint}{where} takes {', '.join(known)}."
 
 

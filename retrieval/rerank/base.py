@@ -18,12 +18,11 @@ that a broken one is found out where it is used and not in a ranking.
 from __future__ import annotations
 
 import asyncio
-import difflib
 from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, near_name
 from knowtrail.retrieval.rerank.order import finished, reranker_name
 
 if TYPE_CHECKING:
@@ -142,8 +141,7 @@ def load_reranker(
     """
     kind, _, what = str(name).partition(":")
     if kind not in RERANKERS:
-        near = difflib.get_close_matches(kind[:80], RERANKERS, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = near_name(kind[:80], RERANKERS, "did you mean {!r}? ", cutoff=0.4)
         msg = f"Unknown reranker {str(name)[:80]!r}: {hint}There are {_names()}."
         raise InputError(msg)
     module, wanted = RERANKERS[kind]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from knowtrail.graph.cli.rows import plain_value, shown_value
-from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.errors import InputError, KnowtrailError, near_name
 from knowtrail.retrieval.procedures import PROCEDURES
 from knowtrail.retrieval.serve.backend import metrics_response
 from knowtrail.retrieval.serve.explorer import about, file_response, read_rows
@@ -224,11 +223,8 @@ class _Routes:
 
     async def unknown(self, request: Request) -> Response:
         name = str(request.path_params["name"])
-        names = list(PROCEDURES)
-        near = get_close_matches(name.partition(".")[0], names, n=1)
-        hint = (
-            f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}."
-        )
+        there = f"there are {', '.join(PROCEDURES)}."
+        hint = near_name(name.partition(".")[0], PROCEDURES, none=there)
         raise HTTPException(404, f"No procedure {name[:80]!r}: {hint}")
 
     async def as_json(self, procedure: Procedure, request: Request) -> Response:

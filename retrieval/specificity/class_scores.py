@@ -5,7 +5,6 @@ The scores of classes are read from LinkML files, by context template.
 
 from __future__ import annotations
 
-import difflib
 import json
 import threading
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.db.driver import Counters
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
 from knowtrail.retrieval.specificity.vocabulary import data_file
@@ -444,10 +443,8 @@ def diagram(
     check_threshold(threshold)
     names = sorted(str(name) for name in ContextTemplate)
     if context is not None and context not in names:
-        near = difflib.get_close_matches(context[:80], names, n=1)
-        hint = (
-            f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(names)}."
-        )
+        use = f"use one of {', '.join(names)}."
+        hint = near_name(context[:80], names, none=use)
         raise InputError(f"No context {context[:80]!r}: {hint}")
     lookup = load_lookup(schema)
     title = "Classes of heritage" + (f" for {context}" if context else "")
