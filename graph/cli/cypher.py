@@ -12,6 +12,7 @@ import click
 from knowtrail.graph.cli.answers import emit, emit_rows
 from knowtrail.graph.cli.options import check_form, option
 from knowtrail.graph.errors import InputError, near_name
+from knowtrail.graph.files.lines import no_constant
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
@@ -192,17 +193,13 @@ def _checked(key: str, text: str) -> str:
 def _value(key: str, text: str) -> Any:
     _checked(key, text)
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError):
         return text
     if _has_wide_integer(value):
         msg = f"Parameter {key!r}: Neo4j's integers have 64 bits, {text[:40]} has more."
         raise InputError(msg)
     return value
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(name)
 
 
 def _has_wide_integer(value: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from knowtrail.graph.errors import SourceError
 
@@ -101,3 +101,8 @@ def json_value(text: str, place: str, *, pairs: PairsHook | None = None) -> Any:
         raise SourceError(f"{place} is no JSON: {error}.{told}") from error
     except ValueError as error:
         raise SourceError(f"{place} is no JSON: {error}.") from error
+
+
+def no_constant(name: str) -> NoReturn:
+    """Refuse NaN and infinities, which are not JSON: a `parse_constant`."""
+    raise ValueError(f"{name} is no JSON number")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files.lines import no_constant
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.extraction.numbers import read_confidence
 from knowtrail.ingest.extraction.skn.notation import Repair
@@ -37,7 +38,7 @@ def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
     line = stripped.count("\n", 0, begin) + 1
     try:
         value, end = json.JSONDecoder(
-            parse_constant=_refuse, parse_float=_finite
+            parse_constant=no_constant, parse_float=_finite
         ).raw_decode(text)
     except (ValueError, RecursionError):
         pass
@@ -53,19 +54,15 @@ def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
     return value, (Repair(line=last, code="cut", message=said),)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text[:40])
+    return number if math.isfinite(number) else no_constant(text[:40])
 
 
 def _parsed(text: str) -> Any:
     """Parse JSON; depth without end is a `ValueError` too."""
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(text, parse_constant=no_constant, parse_float=_finite)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files.lines import no_constant
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import (
     Damage,
@@ -170,7 +171,7 @@ def decode_line(line: bytes, *, first: bool) -> dict[str, Any]:
         msg = f"invalid UTF-8 at byte {error.start}: save the file as UTF-8"
         raise BadValueError(msg) from error
     try:
-        record = json.loads(text, parse_constant=_refuse_constant)
+        record = json.loads(text, parse_constant=no_constant)
     except json.JSONDecodeError as error:
         msg = f"not JSON: {error.msg} at character {error.pos + 1}"
         raise BadValueError(msg) from error
@@ -180,11 +181,6 @@ def decode_line(line: bytes, *, first: bool) -> dict[str, Any]:
         msg = 'not a JSON object: write one object a line, such as {"text": "..."}'
         raise BadValueError(msg)
     return record
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """Refuse NaN and infinities, which are not JSON."""
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _name(path: AnyPath) -> str:

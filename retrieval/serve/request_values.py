@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files.lines import no_constant
 from knowtrail.retrieval.procedures import options_from_text
 from knowtrail.retrieval.serve.gate import CLIENT_GONE
 
@@ -54,7 +55,7 @@ def read_body(body: bytes) -> dict[str, Any]:
     if not body.strip():
         return {}
     try:
-        values = json.loads(body, parse_constant=_no_constant)
+        values = json.loads(body, parse_constant=no_constant)
         json.dumps(values, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         msg = "The body has half a character (a lone surrogate): leave it out."
@@ -89,10 +90,6 @@ def read_values(
             texts[name] = ",".join(given)
     given_body = {name: value for name, value in body.items() if value is not None}
     return options_from_text(texts) | given_body
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 BODY_SECONDS = 10.0

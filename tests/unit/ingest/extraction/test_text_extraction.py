@@ -150,7 +150,7 @@ def test_numbers_that_json_cannot_write_are_refused(saying: Saying) -> None:
     found = extract_text(TEXT, variant="json", model=model)
 
     assert (found.status, found.value) == ("failed", None)
-    assert "1e999 is no number of JSON" in (found.error or "")
+    assert "1e999 is no JSON number" in (found.error or "")
 
 
 @pytest.mark.parametrize(
