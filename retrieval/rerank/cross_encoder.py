@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
-from knowtrail.graph.models.model_files import model_places
+from knowtrail.graph.models.model_files import ModelOfFiles
 from knowtrail.retrieval.rerank.base import LocalReranker
 
 if TYPE_CHECKING:
@@ -17,15 +15,13 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
-_LOG = logging.getLogger(__name__)
-_LOADING = threading.Lock()
 _SCORING = ("ForSequenceClassification", "ForCausalLM", "ForConditionalGeneration")
 """Ends of the names of architectures that can score a pair of texts."""
 
 BATCH = 16
 
 
-class CrossEncoderReranker(LocalReranker):
+class CrossEncoderReranker(ModelOfFiles, LocalReranker):
     """A cross-encoder of sentence-transformers, loaded when it first scores.
 
     A folder needs no network. A name is looked for in the cache of the hub, and where
@@ -34,6 +30,8 @@ class CrossEncoderReranker(LocalReranker):
     None takes the model's own limit.
     """
 
+    _kind = "cross-encoder"
+
     def __init__(
         self, place: str, *, batch_size: int = BATCH, max_length: int | None = None
     ) -> None:
@@ -41,21 +39,11 @@ class CrossEncoderReranker(LocalReranker):
         self._place = place
         self._batch_size = batch_size
         self._max_length = max_length
-        self._model: Any = None
 
     @property
     def fingerprint(self) -> str:
         """Return the name with what changes the scores."""
         return f"{self.name} {self._max_length}"
-
-    @property
-    def model(self) -> Any:
-        """Return the loaded `CrossEncoder`."""
-        if self._model is None:
-            with _LOADING:
-                if self._model is None:
-                    self._model = self._load()
-        return self._model
 
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return the model's number for each pair, as the library gives it."""
@@ -72,23 +60,11 @@ class CrossEncoderReranker(LocalReranker):
             )
         return [float(score) for score in scores]
 
-    def _load(self) -> Any:
-        """Load the model from a folder, the cache or the hub."""
-        from huggingface_hub.utils.logging import set_verbosity_error
+    def _opened(self, place: str, *, local: bool) -> Any:
         from sentence_transformers import CrossEncoder
-        from transformers.utils.logging import disable_progress_bar
 
-        disable_progress_bar()  # type: ignore[no-untyped-call]
-        set_verbosity_error()  # type: ignore[no-untyped-call]
-        for place, local in model_places(self._place):
-            try:
-                self._check_architecture(place, local=local)
-                return CrossEncoder(
-                    place, local_files_only=local, max_length=self._max_length
-                )
-            except (OSError, ValueError) as error:
-                _LOG.debug("No model at %s: %s", place, error)
-        raise ModelError(self._missing())
+        self._check_architecture(place, local=local)
+        return CrossEncoder(place, local_files_only=local, max_length=self._max_length)
 
     def _check_architecture(self, place: str, *, local: bool) -> None:
         """Refuse a model without a head that scores: it would get a random one."""
@@ -109,11 +85,7 @@ class CrossEncoderReranker(LocalReranker):
                 f"The folder {self._place!r} holds no cross-encoder that can be "
                 "loaded: it needs config.json, the weights and the tokenizer."
             )
-        return (
-            f"The cross-encoder {self._place!r} is not on this machine and cannot be "
-            "fetched: check the name and the network, or give a folder that holds it. "
-            "Without a network use bm25 or embedding."
-        )
+        return f"{super()._missing()} Without a network use bm25 or embedding."
 
 
 def load(
