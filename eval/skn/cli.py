@@ -16,7 +16,7 @@ from knowtrail.eval.skn.options import (
     BenchmarkOptions,
 )
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import MODELS, option
+from knowtrail.graph.cli.options import FILE, FOLDER, MODELS, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.files import check_output, write_file
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.graph.settings import Settings
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
@@ -48,16 +45,16 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     help=f"Extractor and agent, repeatable: {MODELS}.",
 )
 @click.option("--judge", metavar="NAME", help="Another model as the judge.")
-@click.option("--dataset", type=_FILE, help="Samples, JSON; without it, our own 50.")
+@click.option("--dataset", type=FILE, help="Samples, JSON; without it, our own 50.")
 @option("limit", help="Only the first samples.")
 @click.option(
     "--output",
-    type=_FOLDER,
+    type=FOLDER,
     default=Path("results"),
     help="Folder of the result files; an interrupted run goes on there.",
 )
-@click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
-@click.option("--search-results", type=_FILE, help="Recorded search results, JSON.")
+@click.option("--report", type=FILE, help="Write a report, as one HTML file.")
+@click.option("--search-results", type=FILE, help="Recorded search results, JSON.")
 @click.option("--recorded-only", is_flag=True, help="Never search the web.")
 @options_from(
     BenchmarkOptions,

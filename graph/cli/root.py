@@ -14,12 +14,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
+from knowtrail.graph.cli.options import FILE, FOLDER
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -27,6 +27,9 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     SettingsError,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _COMMANDS = {
     "quickstart": ("retrieval.cli.quickstart:quickstart", "Try everything in one go."),
@@ -96,21 +99,13 @@ FAILURE = 1
 @click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
 @click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
 @click.option(
-    "--password-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File with the password; or set NEO4J_PASSWORD.",
+    "--password-file", type=FILE, help="File with the password; or set NEO4J_PASSWORD."
 )
 @click.option("--database", help="Neo4j database (NEO4J_DATABASE).")
 @click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the managed local server (KNOWTRAIL_HOME).",
+    "--home", type=FOLDER, help="Folder of the managed local server (KNOWTRAIL_HOME)."
 )
-@click.option(
-    "--config",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="TOML settings file (KNOWTRAIL_CONFIG).",
-)
+@click.option("--config", type=FILE, help="TOML settings file (KNOWTRAIL_CONFIG).")
 @click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
 @click.option(
     "-v", "--verbose", count=True, show_default=False, help="Log more; twice for debug."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
@@ -39,17 +39,15 @@ if TYPE_CHECKING:
 @click.option(
     "--seconds", type=float, default=180.0, help="Time that the language model has."
 )
-@click.option(
+@choice(
     "--context",
-    type=click.Choice(["sentences", "skn"]),
-    default="sentences",
-    help="Answer from sentences, or from what was extracted as SKN.",
+    of=("sentences", "skn"),
+    text="Answer from sentences, or from what was extracted as SKN.",
 )
-@click.option(
+@choice(
     "--route",
-    type=click.Choice(["auto", "templates", "graph"]),
-    default="auto",
-    help="Answer by a SPARQL template, by walking the graph, or as fits.",
+    of=("auto", "templates", "graph"),
+    text="Answer by a SPARQL template, by walking the graph, or as fits.",
 )
 @click.option(
     "--conversation",
@@ -61,11 +59,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Refuse where a template would leave a word of QUESTION out of account.",
 )
-@click.option(
+@choice(
     "--understand",
-    type=click.Choice(["rules", "model"]),
-    default="rules",
-    help="What reads a question for templates: rules, or the language model.",
+    of=("rules", "model"),
+    text="What reads a question for templates: rules, or the language model.",
 )
 @click.option("--forget", is_flag=True, help="Delete that conversation instead.")
 @option("json")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import MODELS, option, stacked
+from knowtrail.graph.cli.options import MODELS, choice, option, stacked
 from knowtrail.graph.errors import FilterError
 from knowtrail.retrieval.budgets import BUDGETS
 
@@ -65,11 +65,10 @@ _OPTIONS = (
         type=click.Choice(["published"]),
         help="Walk by the rules of the published code.",
     ),
-    click.option(
+    choice(
         "--reader",
-        type=click.Choice(["auto", "cypher", "snapshot"]),
-        default="auto",
-        help="Read the database, its snapshot, or the snapshot where it is current.",
+        of=("auto", "cypher", "snapshot"),
+        text="Read the database, its snapshot, or the snapshot where it is current.",
     ),
     option(
         "model",

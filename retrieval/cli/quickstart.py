@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from knowtrail.graph.cli.options import FILE
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
@@ -54,7 +56,7 @@ TO_TRY = (
 )
 @click.option(
     "--picture",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="Where the picture of the walk goes. [default: pictures/walk.html in the "
     "folder of the server]",
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.graph.cli.options import choice
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 @algorithm_option
 @click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
 @walk_options
-@click.option(
+@choice(
     "--granularity",
-    type=click.Choice(["chunk", "sentence"]),
-    default="chunk",
-    help="Whether a result is a chunk or a sentence.",
+    of=("chunk", "sentence"),
+    text="Whether a result is a chunk or a sentence.",
 )
 @click.option(
     "--rerank",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option, stacked
+from knowtrail.graph.cli.options import FOLDER, choice, option, stacked
 from knowtrail.graph.files import check_output, write_file
 from knowtrail.graph.session import open_connection
 from knowtrail.retrieval.cli.options import complete_algorithm
@@ -79,11 +79,10 @@ def matrix(
 @view.command()
 @click.argument("question", required=False)
 @_WALKED
-@click.option(
+@choice(
     "--layout",
-    type=click.Choice(["global", "sequential", "windowed"]),
-    default="global",
-    help="Whole documents side by side, or the windows that the walk went through.",
+    of=("global", "sequential", "windowed"),
+    text="Whole documents side by side, or the windows that the walk went through.",
 )
 @_output("knowtrail-path.html", ".html, .png or .svg")
 @click.pass_obj
@@ -120,11 +119,10 @@ def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> N
     default=2_000,
     help="Similarities shown at most, the strongest.",
 )
-@click.option(
+@choice(
     "--projection",
-    type=click.Choice(["pca", "umap"]),
-    default="pca",
-    help="How vectors become points; umap needs the extra `umap`.",
+    of=("pca", "umap"),
+    text="How vectors become points; umap needs the extra `umap`.",
 )
 @_output("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
@@ -193,7 +191,7 @@ def graph(
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("knowtrail-pictures"),
     help="Folder to write; it is made where it is not there.",
 )
