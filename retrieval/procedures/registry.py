@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -25,7 +26,7 @@ from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.budgets import BUDGETS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.embedders import Embedder
@@ -83,12 +84,17 @@ OPTIONS: Mapping[str, Field] = {
 """Every option by its Python name."""
 
 
-def camel_case_message(text: str) -> str:
-    """Return an error message that names options as its reader wrote them."""
-    for name in OPTIONS:
-        if "_" in name:
-            text = re.sub(rf"\b{name}\b", camel_case(name), text)
-    return text
+@contextmanager
+def camel_case_errors() -> Iterator[None]:
+    """Let an `InputError` of the block name options as its reader wrote them."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        for name in OPTIONS:
+            if "_" in name:
+                text = re.sub(rf"\b{name}\b", camel_case(name), text)
+        raise type(error)(text) from error
 
 
 def _checked_options(
@@ -312,13 +318,10 @@ def call(
     asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
-    try:
-        with span("procedure", procedure=name):
-            result = procedure.run(
-                connection, embedder=embedder, settings=settings, **asked
-            )
-    except InputError as error:
-        raise type(error)(camel_case_message(str(error))) from error
+    with camel_case_errors(), span("procedure", procedure=name):
+        result = procedure.run(
+            connection, embedder=embedder, settings=settings, **asked
+        )
     return _told(procedure, result)
 
 
@@ -338,13 +341,10 @@ async def acall(
     asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
     if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
-    try:
-        with span("procedure", procedure=name):
-            result = await procedure.arun(
-                connection, embedder=embedder, settings=settings, **asked
-            )
-    except InputError as error:
-        raise type(error)(camel_case_message(str(error))) from error
+    with camel_case_errors(), span("procedure", procedure=name):
+        result = await procedure.arun(
+            connection, embedder=embedder, settings=settings, **asked
+        )
     return _told(procedure, result)
 
 

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
 from knowtrail.retrieval.procedures import PROCEDURES, acall, keywords
-from knowtrail.retrieval.procedures.registry import camel_case_message
-from knowtrail.retrieval.serve.request_values import read_values
+from knowtrail.retrieval.procedures.registry import camel_case_errors
+from knowtrail.retrieval.serve.request_values import check_known, read_values
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -114,17 +115,14 @@ class GraphBackend:
         options = self._with_corpus(options)
         asked = keywords(name, arguments, options, settings=self._settings)
         pieces = aask_stream(self._connection, settings=self._settings, **asked)
-        try:
-            async for piece in pieces:
-                if isinstance(piece, Answer):
-                    for row in PROCEDURES[name].rows(piece):
-                        yield row
-                else:
-                    yield piece
-        except InputError as error:
-            raise type(error)(camel_case_message(str(error))) from error
-        finally:
-            await pieces.aclose()
+        with camel_case_errors():
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    if isinstance(piece, Answer):
+                        for row in PROCEDURES[name].rows(piece):
+                            yield row
+                    else:
+                        yield piece
 
     @property
     def corpus(self) -> str | None:
@@ -207,10 +205,7 @@ class TemplateDoor:
         found; without it those of the corpus that is served, or else all.
         """
         values = read_values(call.query, call.body)
-        for name in values:
-            if name not in _KNOWN:
-                msg = f"Unknown parameter {name[:80]!r}: there are {sorted(_KNOWN)}."
-                raise InputError(msg)
+        check_known(values, _KNOWN)
         for name in ("question", "conversation", "corpus", "language"):
             if not isinstance(values.get(name, ""), str):
                 raise InputError(f"{name} is {shown_value(values[name])}: give a text.")

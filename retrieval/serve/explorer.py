@@ -11,6 +11,7 @@ from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.db.statements import statement, statement_names, statement_record
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import ALGORITHMS
+from knowtrail.retrieval.serve.request_values import check_known
 from knowtrail.retrieval.views.elements import Elements, named, style_table
 from knowtrail.retrieval.views.network import EXPLORER
 
@@ -87,9 +88,7 @@ async def read_rows(backend: GraphBackend, asked: Mapping[str, Any]) -> dict[str
 
 def _checked(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any], int]:
     """Return statement, parameters and limit of rows that were asked for."""
-    if unknown := sorted(set(asked) - _KNOWN):
-        msg = f"Unknown parameter {unknown[0][:80]!r}: there are {sorted(_KNOWN)}."
-        raise InputError(msg)
+    check_known(asked, _KNOWN)
     params, limit = asked.get("parameters", {}), asked.get("limit", MOST_ROWS)
     if not isinstance(params, dict):
         raise InputError(f"parameters is {shown_value(params)}: give a map.")

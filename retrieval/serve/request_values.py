@@ -21,7 +21,7 @@ from knowtrail.retrieval.procedures import options_from_text
 from knowtrail.retrieval.serve.gate import CLIENT_GONE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Set
 
     from starlette.requests import Request
 
@@ -90,6 +90,13 @@ def read_values(
             texts[name] = ",".join(given)
     given_body = {name: value for name, value in body.items() if value is not None}
     return options_from_text(texts) | given_body
+
+
+def check_known(given: Iterable[str], known: Set[str]) -> None:
+    """Refuse a parameter that there is not."""
+    if unknown := sorted({*given} - known):
+        msg = f"Unknown parameter {unknown[0][:SHOWN]!r}: there are {sorted(known)}."
+        raise InputError(msg)
 
 
 BODY_SECONDS = 10.0
