@@ -24,7 +24,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -109,6 +109,16 @@ class FolderLock:
             self._lock.release()
             self._lock = None
 
+    @contextmanager
+    def held(self, refusal: ServerError, *, timeout: float = 0.0) -> Iterator[None]:
+        """Hold the lock in a block; raise the refusal where another keeps it."""
+        if not self.acquire(timeout=timeout):
+            raise refusal
+        try:
+            yield
+        finally:
+            self.release()
+
 
 class ServerFolder:
     """The files below one home folder; only its user may enter `root`."""
@@ -136,20 +146,13 @@ class ServerFolder:
         """Return a new holder of one of the three locks."""
         return FolderLock(self.root / f"{name}.lock")
 
-    @contextmanager
-    def changing(self, timeout: float) -> Iterator[None]:
+    def changing(self, timeout: float) -> AbstractContextManager[None]:
         """Hold the folder's change lock; refuse where another process keeps it."""
-        lock = self.lock("change")
-        if not lock.acquire(timeout=timeout):
-            raise ServerError(
-                f"Another command has been starting or stopping the server of "
-                f"{self.home} for {timeout:.0f} s: see {self.log}, "
-                "or use another --home."
-            )
-        try:
-            yield
-        finally:
-            lock.release()
+        refusal = ServerError(
+            f"Another command has been starting or stopping the server of {self.home} "
+            f"for {timeout:.0f} s: see {self.log}, or use another --home."
+        )
+        return self.lock("change").held(refusal, timeout=timeout)
 
     def is_alive(self) -> bool:
         """Return whether a server process of this folder exists."""

@@ -309,17 +309,15 @@ def install_server(
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(folder.parent / f"{version}.lock")
-        if not lock.acquire(timeout=INSTALL_WAIT_SECONDS):
-            msg = f"Another process has been installing Neo4j {version} for too long."
-            raise InstallError(msg)
-        try:
+        refusal = InstallError(
+            f"Another process has been installing Neo4j {version} for too long."
+        )
+        with lock.held(refusal, timeout=INSTALL_WAIT_SECONDS):
             if not installed_jars(version):
                 _install(version, folder, progress)
             if not all(jar.is_file() for jar in import_jars(version)):
                 fetch_jars(version, listed_jars(_IMPORT_LIST), folder, progress)
             make_archive(version, java, progress)
-        finally:
-            lock.release()
     except OSError as error:
         if isinstance(error, StorageError):
             raise

@@ -48,19 +48,14 @@ def stopped_server(home: Path) -> Iterator[bool]:
     folder = ServerFolder(home)
     if not folder.root.is_dir():
         raise _empty(home)
-    with folder.changing(STOP_TIMEOUT_SECONDS):
-        clients = folder.lock("clients")
-        if not clients.acquire():
-            raise ServerError(
-                f"The server of {home} is in use by another command: "
-                "run this again when that has ended."
-            )
-        try:
-            state = folder.read_state()
-            kill_server(folder, STOP_TIMEOUT_SECONDS)
-            yield state is not None and state.stays
-        finally:
-            clients.release()
+    refusal = ServerError(
+        f"The server of {home} is in use by another command: "
+        "run this again when that has ended."
+    )
+    with folder.changing(STOP_TIMEOUT_SECONDS), folder.lock("clients").held(refusal):
+        state = folder.read_state()
+        kill_server(folder, STOP_TIMEOUT_SECONDS)
+        yield state is not None and state.stays
 
 
 def _empty(home: Path) -> InputError:
