@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.views.grid import MAX_CELLS, similarity_grid
 from knowtrail.retrieval.views.layout import numbers_beside
 from knowtrail.retrieval.views.palette import HOP, JUMPED, LEADS
@@ -255,5 +256,5 @@ def _marks(
 
 
 def _cosine(passages: Passages, one: int, other: int) -> float:
-    a, b = passages.vectors[one], passages.vectors[other]
-    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+    a, b = passages.vectors[[one, other]].astype(np.float64)
+    return float(cosines(a, b[np.newaxis])[0])

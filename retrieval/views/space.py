@@ -13,6 +13,7 @@ import numpy as np
 
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
+from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.projection import Moments, fit_projection
 from knowtrail.retrieval.views.grid import least_stride
 from knowtrail.retrieval.views.layout import Heading
@@ -111,7 +112,9 @@ def _scene(
         styles=styles,
         walk=walk,
         query=points[len(ids)] if len(points) > len(ids) else None,
-        scores=_scores(sample, query),
+        scores=None
+        if query is None
+        else cosines(query, sample.vectors.astype(np.float64)),
         axes=axes,
     )
     return scene, about
@@ -213,18 +216,6 @@ def _umap(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         n_jobs=1,
     )
     return np.asarray(model.fit_transform(vectors), dtype=np.float64)
-
-
-def _scores(
-    sample: Passages, query: npt.NDArray[np.float64] | None
-) -> npt.NDArray[np.float64] | None:
-    if query is None:
-        return None
-    vectors = sample.vectors.astype(np.float64)
-    found: npt.NDArray[np.float64] = (vectors @ query) / (
-        np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
-    )
-    return found
 
 
 def _rule(every: int, shown: int, documents: int, *, walk: bool) -> str:
