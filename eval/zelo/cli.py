@@ -15,7 +15,7 @@ import click
 from knowtrail.eval.cli import options_of
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FILE, FOLDER, choice, option
+from knowtrail.graph.cli.options import FILE, FOLDER, choice, option, output_option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -585,13 +585,7 @@ def _number(one: Inspection, document_id: str) -> int:
 @_annotation
 @_query
 @_documents
-@click.option(
-    "-o",
-    "--output",
-    type=_PATH,
-    default=Path("knowtrail-battles.html"),
-    help="File to write; its suffix says the kind: .html, .png or .svg.",
-)
+@output_option("knowtrail-battles.html", ".html, .png or .svg")
 def battles(
     *, annotation: Path, query_id: str | None, documents: Path | None, output: Path
 ) -> None:

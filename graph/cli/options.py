@@ -77,6 +77,17 @@ def choice(*names: str, of: tuple[str, ...], text: str) -> Callable[[_F], _F]:
     return click.option(*names, type=click.Choice(of), default=of[0], help=text)
 
 
+def output_option(default: str, kinds: str) -> Callable[[_F], _F]:
+    """Return the option of the file that a picture goes to."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        default=Path(default),
+        help=f"File to write; its suffix says the kind: {kinds}.",
+    )
+
+
 def stacked(*added: Callable[[Any], Any]) -> Callable[[_F], _F]:
     """Return one decorator of several, in the order in which they would stand."""
     return lambda command: reduce(lambda done, one: one(done), reversed(added), command)

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FOLDER, choice, option, stacked
+from knowtrail.graph.cli.options import FOLDER, choice, option, output_option, stacked
 from knowtrail.graph.files import check_output, write_file
 from knowtrail.graph.session import open_connection
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.views.walks import PicturedWalk
 
-_F = TypeVar("_F", bound="Callable[..., Any]")
 _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
-
-
-def _output(default: str, kinds: str) -> Callable[[_F], _F]:
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Path(path_type=Path),
-        default=Path(default),
-        help=f"File to write; its suffix says the kind: {kinds}.",
-    )
 
 
 _WALKED = stacked(
@@ -57,7 +44,7 @@ def view() -> None:
 @view.command()
 @click.argument("document")
 @option("corpus")
-@_output("knowtrail-matrix.html", ".html, .png or .svg")
+@output_option("knowtrail-matrix.html", ".html, .png or .svg")
 @click.pass_obj
 def matrix(
     settings: Settings, /, *, document: str, corpus: str | None, output: Path
@@ -84,7 +71,7 @@ def matrix(
     of=("global", "sequential", "windowed"),
     text="Whole documents side by side, or the windows that the walk went through.",
 )
-@_output("knowtrail-path.html", ".html, .png or .svg")
+@output_option("knowtrail-path.html", ".html, .png or .svg")
 @click.pass_obj
 def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> None:
     """Draw a walk over the similarities of the documents that it visited.
@@ -124,7 +111,7 @@ def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> N
     of=("pca", "umap"),
     text="How vectors become points; umap needs the extra `umap`.",
 )
-@_output("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
+@output_option("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
 def graph(
     settings: Settings,
@@ -254,7 +241,7 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
     type=click.Path(path_type=Path),
     help="Folder of a LinkML schema, with modules/classes in it.",
 )
-@_output("knowtrail-uml.svg", ".svg or .html")
+@output_option("knowtrail-uml.svg", ".svg or .html")
 def uml(
     *,
     context: str | None,
