@@ -8,7 +8,7 @@ WHERE c.corpus = $corpus AND true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-// Looking at vectors is dear, so it is done for few; chunks have none during an ingest.
+// It is dear to look at vectors, so it is done for few. During an ingest chunks may have none.
 WITH c, score
 WHERE c.embedding IS NOT NULL
 RETURN [
