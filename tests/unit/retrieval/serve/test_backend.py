@@ -35,6 +35,7 @@ class Connection:
                 "dimensions": 2,
                 "version": 1,
                 "stamp": "s",
+                "status": "complete",
                 "terms": True,
             }
         ]
