@@ -63,7 +63,7 @@ _INDEXES = (
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
 _FILTERED = re.compile(r"(document|chunk)\.([A-Za-z_][A-Za-z0-9_]{0,63})")
 """A property that filters name, and an index of its values is made for."""
-_FILTER_INDEX = re.compile(r"filter_(document|chunk)_[A-Za-z_][A-Za-z0-9_]{0,63}")
+_FILTER_INDEX = re.compile(r"filter_(document|chunk)_([A-Za-z_][A-Za-z0-9_]{0,63})")
 _MOVED = ((10, "schema/identifies"), (12, "schema/title_keys"))
 """Schema version and statement of what was stored otherwise before."""
 SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])
@@ -282,6 +282,12 @@ def hnsw_settings(connection: Connection) -> dict[str, int]:
         for name, value in (_vector_settings(connection) or {}).items()
         if name.startswith("vector.hnsw.")
     }
+
+
+def filter_properties(connection: Connection) -> list[str]:
+    """Return the properties indexed for filters, as `apply_schema` takes them."""
+    names = (row["name"] for row in connection.read("schema/indexes"))
+    return [".".join(f.groups()) for f in map(_FILTER_INDEX.fullmatch, names) if f]
 
 
 def _vector_settings(connection: Connection) -> dict[str, Any] | None:

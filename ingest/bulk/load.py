@@ -20,7 +20,7 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.db.corpus_lock import corpus_lock
-from knowtrail.graph.db.schema import apply_schema, hnsw_settings
+from knowtrail.graph.db.schema import apply_schema, filter_properties, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import write_file
 from knowtrail.graph.models.embedders import embedder_name
@@ -148,8 +148,11 @@ def load_corpus(
                 write=spool.write_documents,
             )
             with report.timed("files"):
-                hnsw = hnsw_settings(connection)
-                arguments, counts = _write(spool, chosen, settings, hnsw, progress)
+                indexes = {
+                    "hnsw": hnsw_settings(connection),
+                    "filters": filter_properties(connection),
+                }
+                arguments, counts = _write(spool, chosen, settings, indexes, progress)
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
@@ -196,7 +199,7 @@ def _write(
     spool: Spool,
     options: IngestOptions,
     settings: Settings,
-    hnsw: dict[str, int],
+    indexes: dict[str, Any],
     progress: Progress,
 ) -> tuple[list[str], Counters]:
     """Write the column files; return the arguments that name them, and their counts."""
@@ -215,7 +218,7 @@ def _write(
         )
     (corpus,) = spool.read("ingest/corpus_read", name=counts["corpus"])
     properties = {k: v for k, v in corpus["properties"].items() if k != "createdAt"}
-    manifest = {"corpus": properties, "blanks": files.blanks, "hnsw": hnsw}
+    manifest = {"corpus": properties, "blanks": files.blanks, **indexes}
     write_file(folder / _MANIFEST, json.dumps(manifest))
     total = Counters(
         nodes_created=files.nodes + nodes,
@@ -285,6 +288,7 @@ def _finish(
         connection,
         dimensions=manifest["corpus"]["dimensions"],
         hnsw=manifest.get("hnsw"),
+        filters=manifest.get("filters", ()),
         progress=progress,
         whole=True,
     )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from knowtrail.graph.db.connection import Connection
-from knowtrail.graph.db.schema import apply_schema, hnsw_settings
+from knowtrail.graph.db.schema import apply_schema, filter_properties, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.server import join_server, server_status, stop_server
@@ -105,14 +105,14 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
     """Digest, vectors, settings and checks are the same; a second run writes nothing.
 
     A server that stays is there again; one in use, and data, are refused. The vector
-    index keeps the settings that it was made with before. With `--all` the other line
-    of Neo4j has the same graph by Bolt.
+    index keeps the settings that it was made with before, and filters keep theirs. With
+    `--all` the other line of Neo4j has the same graph by Bolt.
     """
     bolt = by_bolt(connection, tmp_path / "bolt")
     settings = Settings.from_env(env={}, home=home)
     with short_lived():
         with join_server(home, stay=True), open_connection(settings) as empty:
-            apply_schema(empty, dimensions=32, hnsw={"m": 24})
+            apply_schema(empty, dimensions=32, hnsw={"m": 24}, filters=["chunk.index"])
             with pytest.raises(ServerError, match="in use by another"):
                 bulk(settings)
         report = bulk(settings)
@@ -120,6 +120,7 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
         with open_connection(settings) as loaded:
             assert_same(found(loaded), bolt)
             assert hnsw_settings(loaded)["m"] == 24
+            assert filter_properties(loaded) == ["chunk.index"]
             assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
             command, files = export_corpus(loaded, CORPUS, tmp_path / "files")
             again = by_bolt(loaded, home)
