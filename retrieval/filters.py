@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from knowtrail.graph.cli.rows import shown_value
+from knowtrail.graph.db.labels import PROPERTY
 from knowtrail.graph.errors import FilterError, near_name
 from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
@@ -50,7 +51,7 @@ from knowtrail.retrieval.filter_clauses import (
 
 __all__ = ["OPERATORS", "Filter", "parse_filter"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_NAME = re.compile(PROPERTY)
 _SECRET = frozenset({"embedding", "themeEmbedding"})
 _DEEPEST = 8
 _MOST_TESTS = 200

@@ -54,6 +54,10 @@ class Label:
                     yield since, name, f"CREATE {kind}INDEX {name} IF NOT EXISTS {on}"
 
 
+PROPERTY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+"""Names of properties that people give and statements may have, in backticks."""
+
+
 def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.driver import translate_errors
-from knowtrail.graph.db.labels import LABELS
+from knowtrail.graph.db.labels import LABELS, PROPERTY
 from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -61,9 +61,9 @@ _INDEXES = (
     *(f"{name}_embedding" for name in _VECTOR),
 )
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
-_FILTERED = re.compile(r"(document|chunk)\.([A-Za-z_][A-Za-z0-9_]{0,63})")
+_FILTERED = re.compile(rf"(document|chunk)\.({PROPERTY})")
 """A property that filters name, and an index of its values is made for."""
-_FILTER_INDEX = re.compile(r"filter_(document|chunk)_([A-Za-z_][A-Za-z0-9_]{0,63})")
+_FILTER_INDEX = re.compile(rf"filter_(document|chunk)_({PROPERTY})")
 _MOVED = ((10, "schema/identifies"), (12, "schema/title_keys"))
 """Schema version and statement of what was stored otherwise before."""
 SCHEMA_VERSION = max([*(row[0] for row in _BY_VALUE), *(row[0] for row in _MOVED)])

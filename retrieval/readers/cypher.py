@@ -69,7 +69,7 @@ _WORD_FETCH = 1_000
 _MOST_WORDS = 200
 """Words of a question that are looked for; Lucene takes a thousand."""
 
-_BROAD: set[str | None] = set()
+_BROAD: set[str] = set()
 """Keys of corpora, as they are now, with a filter that lets many chunks through."""
 _MOST_BROAD, _MOST_VALUES = 100, 1_000
 
@@ -156,14 +156,15 @@ class _Statements:
             text = self._worded(statement("retrieval/anchors_few"), values)
             text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
             most = max(_FEW, hits)
-            known = None if self.state is None else self._known(text, params, most)
-            if known not in _BROAD:
+            known = self._known(text, params, most)
+            if known is None or known not in _BROAD:
                 (row,) = yield text, params | values | {"most": most}
                 if row[5] < most:
                     return _hits(row, complete=row[5] <= hits)
-                if len(_BROAD) >= _MOST_BROAD:
-                    _BROAD.clear()
-                _BROAD.update([known] if known else [])
+                if known is not None:
+                    if len(_BROAD) >= _MOST_BROAD:
+                        _BROAD.clear()
+                    _BROAD.add(known)
             self.broad = True
         if search:
             try:
@@ -175,8 +176,9 @@ class _Statements:
         return (yield from self._index("anchors_index", values, hits))
 
     def _known(self, text: str, params: Mapping[str, Any], most: int) -> str | None:
-        """Return a short key of state and filter; None where values are very many."""
-        if sum(len(v) for v in params.values() if isinstance(v, list)) > _MOST_VALUES:
+        """Return a key of state and filter; None without one, or for many values."""
+        values = sum(len(v) for v in params.values() if isinstance(v, list))
+        if self.state is None or values > _MOST_VALUES:
             return None
         return content_key(text, repr((self.state, most, params)))
 

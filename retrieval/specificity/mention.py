@@ -244,18 +244,18 @@ def exclusion(
 
     Alone is what nothing else is asked for beside, that it could be left out of.
     """
-    if mention.kind == "date" and mention.lead < 0:  # `behalve die van na 1970`
-        found = _NEGATED.search(question[: mention.around[0]])
-        return (found.start() if found and found["strong"] else -1), False
-    if mention.kind == "date":
+    dated = mention.kind == "date"
+    if dated and mention.lead >= 0:
         return mention.lead, False
-    if mention.kind not in {"institution_type", "name", *PLACES} or not mention.value:
+    named = mention.value and mention.kind in {"institution_type", "name", *PLACES}
+    if not (dated or named):
         return -1, False
-    if beside := _ALL_BUT.search(question[: mention.start]):
+    before = question[: mention.around[0] if dated else mention.start]
+    if beside := _ALL_BUT.search(before):
         return beside.start("but"), False
-    found = _NEGATED.search(question[: mention.start])
-    if found is None:
-        return -1, False
+    found = _NEGATED.search(before)
+    if found is None or (dated and not found["strong"]):
+        return -1, False  # `behalve die van na 1970` is one of a date
     weak = found["none"] and not found["but"] and mention.kind == "institution_type"
     if weak and alone:
         return -1, False

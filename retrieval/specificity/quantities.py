@@ -62,8 +62,9 @@ _OPERATOR = _compiled(
     + rf")(?:\b{_FILLER}|-$)"
 )
 _SUFFIX = _compiled(
-    r"\s*(?:,\s*)?(?:(?P<onwards>(?:and\s+)?onwards?|at the earliest|op zijn vroegst)"
-    r"|(?P<by>at the latest|op zijn laatst)|(?:or|of|en|and)\s+(?:"
+    r"\s*(?:,\s*)?(?:"
+    + "|".join(f"(?P<{op}_>{'|'.join(p)})" for op, p in _DATA["closings"].items())
+    + r"|(?:or|of|en|and)\s+(?:"
     + "|".join(f"(?P<{op}>{'|'.join(p)})" for op, p in _DATA["suffixes"].items())
     + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
 )
@@ -142,7 +143,7 @@ class _Compared:
 def _operator(text: str, start: int, end: int) -> _Compared:
     before = text[:start]
     if found := _SUFFIX.match(text, end):
-        name = {"onwards": "ge", "by": "le"}.get(group := str(found.lastgroup), group)
+        name = str(found.lastgroup).removesuffix("_")
         return _Compared(operator=name, begin=start, end=found.end())
     if found := _OPERATOR.search(before):
         name = next(op for op in _DATA["operators"] if found[op])

@@ -706,6 +706,8 @@ def test_a_follow_up_that_is_not_understood_repeats_no_answer(
     [
         ("All institutions in Utrecht but the museums", "Leeszolder, Domarchief"),
         ("All museums in the Netherlands but those in Utrecht", "Spiegel, Zee, Anker"),
+        ("All museums in the Netherlands but those founded after 1970", "Spiegel, Zee"),
+        ("Everything but museums in Utrecht", "Leeszolder, Domarchief"),
         ("All archives but also museums in Utrecht", "Domarchief, Blauwkapel"),
         ("Not the archives but the museums in Utrecht", "Blauwkapel"),
         ("Museums founded at the earliest in 1950", "Anker, Blauwkapel"),
