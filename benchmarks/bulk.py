@@ -138,12 +138,11 @@ def _measured(size: int, door: str) -> tuple[str, ...]:
 
 def _cells(size: int, door: str, settings: Settings) -> tuple[str, ...]:
     """Load through a door and say what it cost."""
-    with ExitStack() as stack:
-        connection = stack.enter_context(open_connection(settings, stay=True))
-        start = time.perf_counter()
+    with open_connection(settings, stay=True):
         before = _cpu(settings)
-        report = _ingest(connection, size, door, settings, stack)
-        took = time.perf_counter() - start
+    start = time.perf_counter()
+    report = loaded_by(door, size, settings)
+    took = time.perf_counter() - start
     after = _cpu(settings)
     started = door == "bulk"  # a server of its own for the indexes
     spent = [b - a for a, b in zip(before[:2], after[:2], strict=True)]
@@ -179,23 +178,22 @@ def _cpu(settings: Settings) -> tuple[float, float, float]:
     )
 
 
-def _ingest(
-    connection: Connection, size: int, door: str, settings: Settings, stack: ExitStack
-) -> IngestReport:
-    """Ingest by a door, until the indexes are made."""
+def loaded_by(door: str, size: int, settings: Settings) -> IngestReport:
+    """Ingest generated chunks by a door, until the indexes are made."""
     sources = [Generated(size // SENTENCES)]
     common: dict[str, Any] = {
         "corpus": CORPUS,
         "embedder": Ready(),
         "settings": settings,
+        "options": OPTIONS,
     }
-    if door == "bulk":
-        return load_corpus(
-            connection, sources, leave=stack.close, options=OPTIONS, **common
-        )
-    report = ingest_corpus(connection, sources, options=OPTIONS, **common)
-    _await_indexes(connection)
-    return report
+    with ExitStack() as stack:
+        connection = stack.enter_context(open_connection(settings, stay=True))
+        if door == "bulk":
+            return load_corpus(connection, sources, leave=stack.close, **common)
+        report = ingest_corpus(connection, sources, **common)
+        _await_indexes(connection)
+        return report
 
 
 def _await_indexes(connection: Connection) -> None:

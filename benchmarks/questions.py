@@ -1,39 +1,45 @@
 """Questions with filters through `search`, beside two peers on the same database.
 
-The corpus is generated, with edges as an ingest makes them. Each chunk has a number
-`share` that is spread evenly, so that a filter lets 10, 1 or 0.01 % of the chunks
-through; nobody indexes it, unless `--indexed` has the product do so, whose index the
-peers do not use. Every side is given the question's vector and answers with ten chunks
-and their texts. Round trips are counted at the driver, for all sides alike.
-At the end callers ask at once, each all questions.
+The corpus is that of `bulk`, loaded by the bulk door, with a server for each size.
+Each chunk has a number `share` that is spread evenly, so that a filter lets 10, 1 or
+0.01 % of the chunks through; nobody indexes it, unless `--indexed` has the product do
+so, whose index the peers do not use. A question is some words of a chunk, with a vector
+near the chunk's. Every side is given both and answers with ten chunks and their texts.
+Round trips are counted at the driver, for all sides alike. At the end callers ask at
+once, each all questions.
 """
 
 from __future__ import annotations
 
 import logging
 import statistics
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import neo4j
 import numpy as np
-from basic_retrieval import questions, store
-from measure import Server, Table, served
-from sample import CORPUS, DIMENSIONS
-from walks import made
+from bulk import CORPUS, Ready, loaded_by
+from measure import Server, Table
+from sample import DIMENSIONS
 
-from knowtrail.graph.db.schema import apply_schema, delete_data
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.server import join_server, stop_server
+from knowtrail.graph.session import open_connection
+from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.search import search
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.graph.db.connection import Connection
 
-    Side = Callable[[Vector, int | None], int]
+    Side = Callable[["Question", int | None], int]
 
 K = 10
 CALLERS = 20
@@ -46,16 +52,21 @@ ALGORITHMS = {
     "knowtrail auto": "auto",
     "knowtrail query_traversal": "query_traversal",
 }
-QUESTION = "Which harbour was built near the old lighthouse?"
+WORDS = 8
+"""Words of a chunk that its question has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, with its vector."""
+
+    text: str
+    vector: list[float]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "--documents",
-        type=lambda text: [int(part) for part in text.split(",")],
-        help="sizes of 30 chunks each, separated by commas (default 1000)",
-    )
+    parser.add_argument("--sizes", type=int, nargs="+", help="chunks (30000)")
     parser.add_argument("--questions", type=int, help="questions (default 50)")
     parser.add_argument(
         "--indexed", action="store_true", help="index what the filter names"
@@ -63,39 +74,76 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Measure each size on one server."""
+    """Load each size into a server of its own and measure it."""
     logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
-    sizes = given.documents or ([20] if given.small else [1000])
     count = given.questions or (5 if given.small else 50)
-    with served() as server:
-        for size in sizes:
-            delete_data(server.connection)
-            documents = made(size)
-            store(server, documents)
-            _spread(server)
-            if given.indexed:
-                apply_schema(server.connection, filters=["chunk.share"])
-            _measure(server, questions(documents, count))
+    for size in given.sizes or ([600] if given.small else [30_000]):
+        with tempfile.TemporaryDirectory(prefix="knowtrail-benchmark-") as name:
+            settings = replace(Settings.from_env(home=Path(name)), uri=None)
+            try:
+                report = loaded_by("bulk", size, settings)
+                stages = ", ".join(f"{k} {v:.0f}" for k, v in report.seconds.items())
+                print(f"{size:,} chunks loaded; seconds: {stages}", flush=True)
+                with (
+                    join_server(
+                        settings.home,
+                        heap=settings.heap,
+                        page_cache=settings.page_cache,
+                    ) as lease,
+                    open_connection(settings) as connection,
+                ):
+                    info = lease.info
+                    reached = settings.with_server(
+                        uri=info.uri, username=info.username, password=info.password
+                    )
+                    _spread(connection)
+                    if given.indexed:
+                        apply_schema(connection, filters=["chunk.share"])
+                    server = Server(connection, reached, info.pid)
+                    server.quiet()
+                    _measure(server, _questions(connection, count))
+            finally:
+                stop_server(settings.home)
 
 
-def _spread(server: Server) -> None:
+def _spread(connection: Connection) -> None:
     """Give each chunk its number."""
-    ids = [
-        row["id"]
-        for row in server.connection.query("MATCH (c:Chunk) RETURN c.id AS id")
-    ]
+    ids = [row["id"] for row in connection.query("MATCH (c:Chunk) RETURN c.id AS id")]
     numbers = np.random.default_rng(3).permutation(len(ids)) % PARTS
     rows = [
         {"id": key, "share": number}
         for key, number in zip(ids, numbers.tolist(), strict=True)
     ]
     for start in range(0, len(rows), 10_000):
-        server.connection.driver.execute_query(
+        connection.driver.execute_query(
             "UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) SET c.share = row.share",
             rows=rows[start : start + 10_000],
-            database_=server.connection.database,
+            database_=connection.database,
         )
-    server.quiet()
+
+
+def _questions(connection: Connection, count: int) -> list[Question]:
+    """Return questions to chunks spread over the corpus; the seed is fixed."""
+    generator = np.random.default_rng(0)
+    rows = connection.query(
+        "MATCH (c:Chunk) WITH c ORDER BY c.share, c.id LIMIT $count "
+        "RETURN c.text AS text",
+        {"count": count},
+    )
+    texts = [row["text"] for row in rows]
+    vectors = Ready().embed_array(texts)
+    vectors += generator.standard_normal(vectors.shape) / np.sqrt(DIMENSIONS)
+    return [
+        Question(text=_asked(text, generator), vector=vector)
+        for text, vector in zip(texts, vectors.tolist(), strict=True)
+    ]
+
+
+def _asked(text: str, generator: np.random.Generator) -> str:
+    """Return some words of a text, in their order; names keep their capitals."""
+    words = text.replace(".", "").split()
+    chosen = np.sort(generator.choice(len(words), size=WORDS, replace=False))
+    return " ".join(words[n] for n in chosen.tolist()) + "?"
 
 
 @contextmanager
@@ -122,12 +170,12 @@ def _sides(server: Server) -> dict[str, Side]:
     """Return what is measured: a vector and a bound of `share` -> hits found."""
 
     def ours(algorithm: str) -> Side:
-        def answer(vector: Vector, below: int | None) -> int:
+        def answer(question: Question, below: int | None) -> int:
             given = None if below is None else {"chunk.share": {"$lt": below}}
             found = search(
                 server.connection,
-                QUESTION,
-                vector=vector.tolist(),
+                question.text,
+                vector=question.vector,
                 corpus=CORPUS,
                 algorithm=algorithm,
                 k=K,
@@ -161,9 +209,9 @@ def _langchain(server: Server) -> Side:
         retrieval_query="RETURN node.text AS text, score, {id: node.id} AS metadata",
     )
 
-    def answer(vector: Vector, below: int | None) -> int:
+    def answer(question: Question, below: int | None) -> int:
         more: Any = {} if below is None else {"filter": {"share": {"$lt": below}}}
-        return len(opened.similarity_search_by_vector(vector.tolist(), k=K, **more))
+        return len(opened.similarity_search_by_vector(question.vector, k=K, **more))
 
     return answer
 
@@ -179,20 +227,20 @@ def _rag(server: Server) -> Side:
         neo4j_database=server.connection.database,
     )
 
-    def answer(vector: Vector, below: int | None) -> int:
+    def answer(question: Question, below: int | None) -> int:
         filters = None if below is None else {"share": {"$lt": below}}
-        found = retriever.search(query_vector=vector.tolist(), top_k=K, filters=filters)
+        found = retriever.search(query_vector=question.vector, top_k=K, filters=filters)
         return len(found.items)
 
     return answer
 
 
-def _measure(server: Server, vectors: list[Vector]) -> None:
+def _measure(server: Server, questions: Sequence[Question]) -> None:
     """Print the table of one size; sides take turns question by question."""
     (row,) = server.connection.query("MATCH (c:Chunk) RETURN count(c) AS chunks")
     sides = _sides(server)
     table = Table(
-        title=f"questions: {row['chunks']:,} chunks, {len(vectors)} questions, k {K}",
+        title=f"questions: {row['chunks']:,} chunks, {len(questions)} questions, k {K}",
         columns=("side", "filter", "p50 ms", "p95 ms", "trips", "hits"),
     )
     for called, below in FILTERS.items():
@@ -200,13 +248,13 @@ def _measure(server: Server, vectors: list[Vector]) -> None:
         trips: dict[str, list[int]] = {name: [] for name in sides}
         hits: dict[str, list[int]] = {name: [] for name in sides}
         for side in sides.values():
-            for vector in vectors[:3]:
-                side(vector, below)
-        for vector in vectors:
+            for question in questions[:3]:
+                side(question, below)
+        for question in questions:
             for name, side in sides.items():
                 with _counted() as ran:
                     begin = time.perf_counter()
-                    hits[name].append(side(vector, below))
+                    hits[name].append(side(question, below))
                     seconds[name].append(time.perf_counter() - begin)
                 trips[name].append(ran[0])
         for name in sides:
@@ -214,7 +262,7 @@ def _measure(server: Server, vectors: list[Vector]) -> None:
             table.add(name, called, *_told(seconds[name]), *means)
             print(*table.rows[-1], flush=True)
     for name, side in sides.items():
-        both = _told(_at_once(side, vectors))
+        both = _told(_at_once(side, questions))
         table.add(name, f"none, {CALLERS} callers", *both, "", "")
         print(*table.rows[-1], flush=True)
     table.print(server)
@@ -226,14 +274,14 @@ def _told(seconds: list[float]) -> tuple[str, str]:
     return f"{1000 * statistics.median(seconds):.1f}", f"{1000 * p95:.1f}"
 
 
-def _at_once(side: Side, vectors: list[Vector]) -> list[float]:
+def _at_once(side: Side, questions: Sequence[Question]) -> list[float]:
     """Return the seconds of each answer to callers at once, in orders of their own."""
 
     def called(number: int) -> list[float]:
         seconds = []
-        for at in range(len(vectors)):
+        for at in range(len(questions)):
             begin = time.perf_counter()
-            side(vectors[(at + number) % len(vectors)], None)
+            side(questions[(at + number) % len(questions)], None)
             seconds.append(time.perf_counter() - begin)
         return seconds
 

@@ -5,7 +5,7 @@
 NAME is one of write-path, edges, whole-ingest, memory, basic-retrieval, auto, broad,
 haystack, walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
 zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions,
-research, agent, ray-engine, dump-reading, endure, fuzz, or all.
+research, agent, ray-engine, dump-reading, embedding, endure, fuzz, or all.
 Those that need a server start one of their own in a temporary folder, unless NEO4J_URI
 names one.
 """
@@ -47,6 +47,7 @@ NAMES = (
     "fuzz",
     "ray-engine",
     "dump-reading",
+    "embedding",
 )
 
 

