@@ -15,8 +15,9 @@ import hashlib
 import logging
 from collections import Counter
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from broad import DUMP
@@ -55,14 +56,17 @@ from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
     from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.ingest.terms import Names
     from knowtrail.retrieval.protocols import Vector
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEPTH = 100
+_FINDER: list[TermFinder] = []
+"""The finder of terms, which forked processes share."""
 CHECKED = 100
 """Made chunks whose texts are embedded, to compare them with their vectors."""
 
@@ -156,6 +160,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sets", help="MuSiQue-100,2WikiMultihop-100,... (all)")
     parser.add_argument("--vectors", type=Path, help="keep vectors in this folder")
     parser.add_argument("--embedder", default=DEFAULT_EMBEDDER)
+    parser.add_argument("--processes", type=int, default=1, help="that find terms")
 
 
 def run(given: argparse.Namespace) -> None:
@@ -181,7 +186,7 @@ def run(given: argparse.Namespace) -> None:
             if len(made.texts) and not likeness:
                 likeness.append(_likeness(made, embedder))
             hay = others.first(size) + made
-            found = _measured(datasets[name], sets[name] + hay, embedder)
+            found = _measured(datasets[name], sets[name] + hay, embedder, given)
             base = base or found
             cells = (f"{x:.1f}, {b - x:.1f}" for x, b in zip(found, base, strict=True))
             table.add(name, f"{len(hay.texts):,}", *cells)
@@ -280,14 +285,29 @@ def _likeness(made: Texts, embedder: Embedder) -> str:
     )
 
 
-def _named(texts: Texts) -> list[tuple[str, ...]]:
-    """Return the terms of each chunk, by the usual rules."""
+def _counted(texts: Sequence[str]) -> Names:
+    names, small = counted_names(texts)
+    return dict(names), small
+
+
+def _found(texts: Sequence[str]) -> list[set[str]]:
+    return [set(_FINDER[0].find(text)) for text in texts]
+
+
+def _named(texts: Texts, processes: int) -> list[tuple[str, ...]]:
+    """Return the terms of each chunk, by the usual rules; processes share the work."""
+    parts = [texts.texts[n : n + 1000] for n in range(0, len(texts.texts), 1000)]
+
+    def mapped(work: Callable[[Sequence[str]], Any]) -> list[Any]:
+        with get_context("fork").Pool(processes) as pool:
+            return pool.map(work, parts)
+
     tally = NameTally()
-    for text in texts.texts:
-        tally.add(counted_names([text]))
+    for counts in mapped(_counted):
+        tally.add(counts)
     titled = title_names(texts.titles)
-    finder = TermFinder({*tally.chosen(), *titled})
-    found = [set(finder.find(text)) for text in texts.texts]
+    _FINDER[:] = [TermFinder({*tally.chosen(), *titled})]
+    found = [names for part in mapped(_found) for names in part]
     counts = Counter(name for names in found for name in names)
     most = max(MOST_LINKED, len(found) // LINKED_SHARE)
     kept = {n for n, c in counts.items() if (n not in titled) < c <= most}
@@ -295,7 +315,10 @@ def _named(texts: Texts) -> list[tuple[str, ...]]:
 
 
 def _measured(
-    dataset: RetrievalDataset, texts: Texts, embedder: Embedder
+    dataset: RetrievalDataset,
+    texts: Texts,
+    embedder: Embedder,
+    given: argparse.Namespace,
 ) -> list[float]:
     """Return the mean Recall@5 of each system."""
     ids = [content_key("haystack", str(i), t) for i, t in enumerate(texts.texts)]
@@ -330,7 +353,7 @@ def _measured(
             for chunk, vector in zip(chunks, texts.vectors, strict=True)
         },
         edges={},
-        names=dict(zip(ids, _named(texts), strict=True)),
+        names=dict(zip(ids, _named(texts, given.processes), strict=True)),
     )
     reader = Reader(graph)
     passages = {p.id: key for p, key in zip(dataset.passages, ids, strict=False)}
