@@ -12,8 +12,9 @@ import pytest
 from knowtrail.graph.server import server_status
 from knowtrail.graph.server.install import archive_of, find_java
 from knowtrail.graph.settings import DEFAULT_NEO4J
+from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
-from tests.command_line import spawn
+from tests.command_line import ROOT, spawn
 from tests.corpora import article, store_articles
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ pytestmark = [
 ]
 
 QUESTION = "What shapes the glacier?"
+JUMPS = """
+import itertools, time
+calls, before = itertools.count(), time.time
+time.time = lambda: before() + (next(calls) % 3 - 1) * 86400
+"""
+"""A process that starts with this has a clock that jumps by a day at each look."""
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +174,36 @@ def test_a_heap_that_is_too_small_is_told(tmp_path: Path, heap: str) -> None:
     assert time.monotonic() - begin < 200
     assert server_status(tmp_path) is None
     assert archive_of(DEFAULT_NEO4J, find_java()) == archive
+
+
+def test_a_clock_that_jumps(
+    graph: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """It changes neither what is stored and found, nor how long that takes."""
+    (tmp_path / "sitecustomize.py").write_text(JUMPS, "utf-8")
+    file = tmp_path / "some.jsonl"
+    rows = ({"id": n, "title": f"T {n}", "text": article(n).raw} for n in range(5))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    answers = []
+    begin = time.monotonic()
+    for path in (str(ROOT), f"{tmp_path}:{ROOT}"):
+        done = [
+            spawn(
+                *(f"--uri={server.uri}", f"--home={tmp_path}", "--embedder=hash:32"),
+                *words,
+                env={"NEO4J_PASSWORD": server.password or "", "PYTHONPATH": path},
+                timeout=120,
+            )
+            for words in (
+                ["ingest", "jsonl", file, "--corpus=clock", "--themes=none"],
+                ["search", "--corpus=clock", "--json", QUESTION],
+            )
+        ]
+        assert [one.code for one in done] == [0, 0], done
+        hits = json.loads(done[1].out)["results"]
+        answers.append((hits, corpus_digest(graph, "clock")))
+        delete_corpus(graph, "clock")
+
+    assert answers[0] == answers[1]
+    assert answers[0][0]
+    assert time.monotonic() - begin < 240
