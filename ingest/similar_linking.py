@@ -238,7 +238,7 @@ class _Linking:
                 self._note(file, rows, lists)
                 documents = {file.key(row): names[groups[row]] for row in rows}
                 writer.submit(write, block.stop, lists, documents)
-                self._progress(self._kind.stage, block.stop, len(file))
+                self._progress(self._kind.stage, block.stop, len(search.order))
             writer.wait()
             total = sum(writer.results, Counters())
         total += self._record(search)

@@ -224,7 +224,7 @@ class Best:
     """The best pairs so far of some rows, sorted by row and rank.
 
     Rows, columns and scores (cosines rounded to six decimals) have shape (pairs,);
-    those of a block are of the rows from start to stop.
+    those of a block are of the rows from start to stop in the order searched.
     """
 
     start = stop = 0
