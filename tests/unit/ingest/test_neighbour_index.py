@@ -96,6 +96,20 @@ def test_vectors_of_one_large_group_have_their_neighbours():
     assert {row for row, _ in pairs(search.blocks(0))} == set(range(2000))
 
 
+def test_rows_with_few_others_near_them_are_compared_with_all():
+    """Where one cell alone is near, a small one hides nothing, and a large one does."""
+    exact = compared(*corpus())
+    search = search_neighbours(exact)
+    search._about["near"] = search._about["near"][:, :1]
+    sizes = np.bincount(search._cells)
+    small = np.flatnonzero(search._cells == sizes.argmin())
+    large = np.flatnonzero(search._cells == sizes.argmax())
+
+    assert sizes.min() < neighbour_index._FEW * exact.top < sizes.max() / 2
+    assert share_found(search.best(small), exact.best(small)) == 1.0
+    assert share_found(search.best(large), exact.best(large)) < 1.0
+
+
 def test_equal_vectors_take_the_smallest_ids():
     """Thousands of equal vectors have the first by id as their neighbours."""
     vectors = np.ones((3000, 8), dtype=np.float32)
