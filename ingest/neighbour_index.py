@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from knowtrail.graph.files import whole_bytes
 from knowtrail.ingest.similarity import Best, unit_vectors
@@ -109,6 +108,7 @@ class NeighbourIndex:
     def _trained(self) -> Floats:
         """Return the centres of cells."""
         from sklearn.cluster import KMeans
+        from threadpoolctl import threadpool_limits
 
         columns, vectors = self._exact.columns, self._exact.vectors
         columns = columns[np.argsort(self._exact.ids[columns])]
