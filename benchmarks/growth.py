@@ -388,4 +388,8 @@ def _generated(
     subjects = normal(documents // 20 + 1)
     means = subjects[generator.integers(len(subjects), size=documents)]
     means += np.float32(0.8) * normal(documents)
-    return means[groups] + np.float32(1.2) * normal(size), groups
+    vectors = means[groups]
+    for start in range(0, size, 8192):  # or the peak of memory would be of this
+        part = vectors[start : start + 8192]
+        part += np.float32(1.2) * normal(len(part))
+    return vectors, groups

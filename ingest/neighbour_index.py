@@ -1,30 +1,31 @@
-"""Most similar vectors of large corpora, by an approximate index.
+"""Most similar vectors of large corpora, by cells of near vectors.
 
-An inverted file of faiss proposes candidates, probing as many cells as a sample of
-rows needs; their scores are worked out as `similarity` does it. So an edge that is
-found has the score and the rank of an exact search, and the share of edges that are
-found is measured.
+k-means finds the centres of the cells. The vectors of a cell are compared with those of
+the cells nearest to it, of as many as a sample of rows needs, as `similarity` does it.
+So an edge that is found has the score and the rank of an exact search, and the share of
+edges that are found is measured.
 """
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
-from knowtrail.graph.errors import StorageError
-from knowtrail.ingest.similarity import SLACK, unit_vectors
+from knowtrail.graph.files import whole_bytes
+from knowtrail.ingest.similarity import Best, unit_vectors
+from knowtrail.ingest.vector_file import storage_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
     import numpy.typing as npt
 
-    from knowtrail.ingest.similarity import Best, Comparison, Floats, Ints
-
-    Bools = npt.NDArray[np.bool_]
+    from knowtrail.ingest.similarity import Comparison, Floats, Ints
 
 EXACT_VECTORS = 50_000
 """Vectors up to which all pairs are compared: some 100 CPU seconds."""
@@ -36,175 +37,165 @@ LEAST_RECALL = 0.99
 """Share of the edges of an exact search that a corpus must have."""
 
 _AIM = 0.995
-"""Share at which the sample stops asking for more probes."""
+"""Share at which the sample stops asking for more cells."""
+
+_WORN_SHARE = 16
+"""Cells are made anew where more than one vector in so many came after them."""
+
+_FEW = 8
+"""Rows with fewer than so many times the wanted near them are compared with all."""
 
 _ROWS = 8192
-_MOST_FETCHED = 1024
 _TRAINED = 64
 """Training vectors a cell."""
+_STEPS = 5
+"""Steps of k-means, after which centres hardly move."""
 
 
 def search_neighbours(
-    exact: Comparison, kept: Path | None = None, inside: Bools | None = None
+    exact: Comparison, path: Path | None = None
 ) -> Comparison | NeighbourIndex:
     """Return what searches the vectors of other groups, exactly while that is cheap.
 
-    An approximate index is kept in a file, and found there again where it has the rows
-    that are `inside`. The neighbours are equal for equal vectors.
+    Cells are kept in a file, and found there again where they are of the first of these
+    vectors. The neighbours are equal for equal vectors.
     """
     if np.count_nonzero(exact.groups >= 0) <= EXACT_VECTORS:
         return exact
-    return NeighbourIndex(exact, kept, inside)
+    return NeighbourIndex(exact, path)
 
 
 class NeighbourIndex:
-    """An inverted file of the vectors that can be neighbours.
+    """The vectors that can be neighbours, by the cell whose centre is nearest.
 
-    The method names the number of its cells and of those probed; the recall is the
-    share of the exact neighbours of a sample that it finds, None for one that was kept.
-    Rows that came after it was made, which are not `inside`, are compared with all.
+    The method names the number of cells, and of those that each is compared with; the
+    recall is the share of the exact neighbours of a sample that this finds. `kept` says
+    that the cells were found in a file, `order` has the rows as the blocks have them.
     """
 
-    def __init__(
-        self, exact: Comparison, kept: Path | None, inside: Bools | None
-    ) -> None:
-        self._exact = exact
-        self._file: Any = None
-        self._groups, self._threshold = exact.groups, exact.threshold
-        self.recall: float | None = None
-        opened = None
-        if inside is not None and kept is not None:
-            opened = _opened(kept, int(np.count_nonzero(inside)))
-        if inside is not None and opened is not None:
-            self.inside, self._file = inside, opened
-        else:
-            self.inside = np.zeros(len(exact.vectors), dtype=np.bool_)
-            self.inside[exact.columns] = True
-            self._make(kept)
-        there = self.inside[exact.columns]
-        self._indexed, self._later = exact.columns[there], exact.columns[~there]
-        self.method = f"ivf {self._file.nlist} cells, {self._file.nprobe} probed"
+    def __init__(self, exact: Comparison, path: Path | None) -> None:
+        self._exact, self._groups = exact, exact.groups
+        alive = np.flatnonzero(exact.groups >= 0)
+        alive = alive[np.argsort(exact.ids[alive])]
+        about = _opened(path, exact.numbers)
+        self.kept = bool(about)
+        self._about = about or {
+            "numbers": exact.numbers[:0],
+            "cells": np.empty(0, dtype=np.int64),
+            "made": len(exact.numbers),
+            "centres": self._trained(),
+        }
+        centres, old = self._about["centres"], len(self._about["cells"])
+        self._cells = np.full(len(exact.numbers), -1, dtype=np.int64)
+        self._cells[:old] = self._about["cells"]
+        new = alive[self._cells[alive] < 0]
+        for start in range(0, len(new), _ROWS):
+            part = new[start : start + _ROWS]
+            products = unit_vectors(exact.vectors[part]) @ centres.T
+            self._cells[part] = products.argmax(axis=1)
+        self.order: Ints = alive[np.argsort(self._cells[alive], kind="stable")]
+        bounds = np.arange(len(centres) + 1)
+        self._starts = np.searchsorted(self._cells[self.order], bounds)
+        if not self.kept:
+            self._compare_enough(alive)
+        self.recall = float(self._about["recall"])
+        self.method = f"{len(centres)} cells, {self._about['near'].shape[1]} compared"
+        if path is not None and old < len(self._cells):
+            self._about |= {"cells": self._cells, "numbers": exact.numbers}
+            with storage_errors(path.parent), whole_bytes(path) as file:
+                np.savez(file, **self._about)
 
-    def _make(self, kept: Path | None) -> None:
-        import faiss
+    def _trained(self) -> Floats:
+        """Return the centres of cells."""
+        from sklearn.cluster import KMeans
+        from threadpoolctl import threadpool_limits
 
         columns, vectors = self._exact.columns, self._exact.vectors
         columns = columns[np.argsort(self._exact.ids[columns])]
         cells = 1 << max(0, round(np.log2(4 * len(columns) ** 0.5)) - 1)
         cells = min(cells, max(1, len(columns) // 39))
-        dimensions = vectors.shape[1]
-        self._file = faiss.IndexIVFFlat(
-            faiss.IndexFlatIP(dimensions), dimensions, cells, faiss.METRIC_INNER_PRODUCT
+        kmeans = KMeans(
+            cells,
+            init="random",
+            n_init=1,
+            max_iter=_STEPS,
+            tol=0,
+            copy_x=False,
+            random_state=0,
         )
-        self._file.train(unit_vectors(vectors[_some(columns, _TRAINED * cells, 0)]))
-        for start in range(0, len(columns), _ROWS):
-            part = columns[start : start + _ROWS]
-            self._file.add_with_ids(unit_vectors(vectors[part]), part)
-        self._indexed, self._later = columns, columns[:0]
-        self._probe_enough()
-        if kept is not None:
-            draft = kept.with_suffix(".draft")
-            try:
-                faiss.write_index(self._file, str(draft))
-                with draft.open("rb") as file:
-                    os.fsync(file.fileno())
-            except (OSError, RuntimeError) as error:
-                draft.unlink(missing_ok=True)
-                raise StorageError(
-                    f"The index of vectors could not be written to {draft}: make room "
-                    "there or give another --work."
-                ) from error
-            draft.replace(kept)
+        with threadpool_limits(1):  # whose sums come in one order
+            kmeans.fit(unit_vectors(vectors[_some(columns, _TRAINED * cells, 0)]))
+        return unit_vectors(kmeans.cluster_centers_)
 
-    def _probe_enough(self) -> None:
-        """Probe more cells until a sample has its neighbours; note its recall."""
-        alive = np.flatnonzero(self._groups >= 0)
-        alive = alive[np.argsort(self._exact.ids[alive])]
-        rows = np.sort(_some(alive, SAMPLE, 1))
-        exact = _pairs(self._exact.best(rows))
-        self._file.nprobe = min(8, self._file.nlist)
-        while True:
-            found = _pairs(self.best(rows))
-            self.recall = len(exact & found) / len(exact) if exact else 1.0
-            if self.recall >= _AIM or self._file.nprobe == self._file.nlist:
-                return
-            self._file.nprobe = min(2 * self._file.nprobe, self._file.nlist)
+    def _compare_enough(self, alive: Ints) -> None:
+        """Take as many near cells as a sample needs; note its recall."""
+        exact = self._exact.best(np.sort(_some(alive, SAMPLE, 1)))
+        own, wanted = self._cells[exact.rows], self._cells[exact.columns]
+        near = self._about["centres"] @ self._about["centres"].T
+        np.fill_diagonal(near, 2.0)  # the own cell is the first
+        closer = near[own] >= near[own, wanted][:, None]
+        places = np.sort(np.count_nonzero(closer, axis=1))
+        count = places[int(_AIM * len(places))] if len(places) else 1
+        self._about["near"] = np.array([
+            np.argsort(-row, kind="stable")[:count] for row in near
+        ])
+        self._about["recall"] = np.mean(places <= count) if len(places) else 1.0
 
     def blocks(self, first: int) -> Iterator[Best]:
-        """Yield the neighbours of the vectors from one on, by blocks of rows."""
-        for start in range(first, len(self._groups), _ROWS):
-            stop = min(start + _ROWS, len(self._groups))
-            best = self.best(np.arange(start, stop))
+        """Yield the neighbours of the vectors from a place of the order on."""
+        for start in range(first, len(self.order), _ROWS):
+            stop = min(start + _ROWS, len(self.order))
+            best = self.best(self.order[start:stop])
             best.start, best.stop = start, stop
             yield best
 
     def best(self, rows: Ints) -> Best:
-        """Return the best that the index has; more are fetched for those in need.
-
-        Rows whose own group fills all that may be fetched are compared with all.
-        """
-        best = self._exact.best(rows, self._later)
-        top, fetched = self._exact.top, 4 * self._exact.top
-        while len(rows):
-            last = fetched >= _MOST_FETCHED
-            scores, columns, least = self._nearest(rows, fetched)
-            allowed = scores >= self._threshold - SLACK
-            kth = np.sort(np.where(allowed, scores, -2.0), axis=1)[:, -top]
-            floor = np.maximum(kth, self._threshold) - SLACK
-            enough = (least < floor) | (last & (kth > -2.0))
-            near, far = np.nonzero((scores >= floor[:, None]) & enough[:, None])
-            self._exact.add(best, rows[near], columns[near, far])
-            rows = rows[~enough]
-            if last:
-                break
-            fetched = min(4 * fetched, _MOST_FETCHED)
-        found = self._exact.best(rows, self._indexed)
-        self._exact.add(best, found.rows, found.columns)
-        return best
+        """Return the best of the cells near each row."""
+        can = np.zeros(len(self._cells), dtype=np.bool_)
+        can[self._exact.columns] = True
+        return self._exact.together(
+            self._exact.best(part, around[can[around]])
+            for part, around in self._by_cell(rows)
+        )
 
     def entered(self, rows: Ints, floors: npt.NDArray[np.float64]) -> Best:
         """Return which of some new rows may be among the best of others.
 
-        As `Comparison.entered`, of the nearest that the index finds for each.
+        As `Comparison.entered`, of the cells near each.
         """
-        outside = np.flatnonzero((self._groups >= 0) & ~self.inside)  # equal ones, too
-        best = self._exact.entered(rows, floors, outside)
-        for start in range(0, len(rows), SAMPLE):
-            part = rows[start : start + SAMPLE]
-            scores, columns, _ = self._nearest(part, _MOST_FETCHED)
-            least = np.maximum(floors[columns], self._threshold) - SLACK
-            near, far = np.nonzero(scores >= least)
-            self._exact.add(best, columns[near, far], part[near])
-            # Dead rows and those of the own group take places: then all are compared.
-            found, allowed = columns >= 0, scores > -2.0
-            crowded = 2 * allowed.sum(axis=1) < found.sum(axis=1)
-            if crowded.any():
-                more = self._exact.entered(part[crowded], floors, self._indexed)
-                self._exact.add(best, more.rows, more.columns)
-        return best
-
-    def _nearest(self, rows: Ints, count: int) -> tuple[Floats, Ints, Floats]:
-        """Return scores and rows of the nearest, and the least score of each."""
-        # The scores of those that are no neighbours are -2.
-        scores, columns = self._file.search(
-            unit_vectors(self._exact.vectors[rows]), count
+        return self._exact.together(
+            self._exact.entered(part, floors, around)
+            for part, around in self._by_cell(rows)
         )
-        groups = self._groups[columns]
-        allowed = (columns >= 0) & (groups >= 0) & (groups != self._groups[rows, None])
-        return np.where(allowed, scores, np.float32(-2.0)), columns, scores[:, -1]
+
+    def _by_cell(self, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Yield rows of a cell and whom to compare them with: those near, or all."""
+        rows = rows[self._groups[rows] >= 0]
+        rows = rows[np.argsort(self._cells[rows], kind="stable")]
+        ends = np.flatnonzero(np.diff(self._cells[rows])) + 1
+        for part in np.split(rows, ends) if len(rows) else ():
+            around = np.concatenate([
+                self.order[self._starts[cell] : self._starts[cell + 1]]
+                for cell in self._about["near"][self._cells[part[0]]].tolist()
+            ])
+            groups, sizes = np.unique(self._groups[around], return_counts=True)
+            own = sizes[np.searchsorted(groups, self._groups[part])]
+            few = len(around) - own < _FEW * self._exact.top
+            yield part[~few], around
+            if few.any():
+                yield part[few], self.order
 
 
-def _opened(path: Path, rows: int) -> Any:
-    """Return an index of so many rows; None where it is missing, cut or another."""
-    import faiss
-
-    try:
-        index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-        size = path.stat().st_size
-    except (OSError, RuntimeError):
-        return None
-    least = index.ntotal * (4 * index.d + 8) + 4 * index.nlist * index.d
-    return index if index.ntotal == rows and size >= least else None
+def _opened(path: Path | None, numbers: Ints) -> dict[str, Any] | None:
+    """Return what is kept of the first of such vectors, if that is not worn."""
+    with suppress(OSError, EOFError, ValueError, KeyError, BadZipFile):
+        if path is not None:
+            with path.open("rb") as opened, np.load(opened) as file:
+                about = dict(file)
+            same = np.array_equal(about["numbers"], numbers[: len(about["numbers"])])
+            if same and (len(numbers) - about["made"]) * _WORN_SHARE <= len(numbers):
+                return about
+    return None
 
 
 def _some(rows: Ints, count: int, seed: int) -> Ints:

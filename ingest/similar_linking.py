@@ -45,8 +45,6 @@ _Stored = dict[str, tuple[list[str], list[float], list[int]]]
 
 _CHANGED_SHARE = 4
 """Above the exact size, all are searched where more than one in so many is new."""
-_WORN_SHARE = 16
-"""The index is made anew where more than one in so many came after it."""
 _GONE_SHARE = 4
 """All vectors are read anew where so many in a file are of what is gone."""
 _BLOCK = 4096
@@ -156,8 +154,7 @@ class _Linking:
         if not resumed or not self._refresh(file, row["vectors"]):
             self._progress(self._kind.stage, 0, row["vectors"])
             file.resume(None)
-            copies = 1 if exact else 2  # the index has them, too
-            file.reserve(copies * row["vectors"] * self._stored_corpus.dimensions * 4)
+            file.reserve(row["vectors"] * self._stored_corpus.dimensions * 4)
             file.extend(self._vectors(None))
         dirty = len(self._new | self.lost.keys())
         many = not exact and dirty * _CHANGED_SHARE > row["vectors"]
@@ -205,9 +202,6 @@ class _Linking:
         file.drop(file.rows_in(gone))
         file.drop(np.array([n for k, n in kept.items() if k not in stay], dtype=int))
         alive = file.groups >= 0
-        later = 0 if file.inside is None else np.count_nonzero(alive & ~file.inside)
-        if later * _WORN_SHARE > len(file):
-            file.inside = None
         return np.count_nonzero(alive) == count and (
             (len(file) - count) * _GONE_SHARE <= len(file)
         )
@@ -221,14 +215,12 @@ class _Linking:
             top=self._top,
             threshold=self._threshold,
         )
-        search = search_neighbours(exact, file.index_path, file.inside)
-        file.inside = search.inside if isinstance(search, NeighbourIndex) else None
-        return search
+        return search_neighbours(exact, file.index_path)
 
     def _all(self, file: VectorFile) -> Counters:
         """Write the neighbours of all vectors, from where a kill left off."""
-        done = file.done
         search = self._search(file)
+        done = file.done if search.kept else 0
         state = self._stored_corpus.link_state or ""
         file.keep(state, whole=True, floors=False)
 
@@ -240,16 +232,16 @@ class _Linking:
         names, groups = file.group_names, file.groups
         with Background() as writer:
             for block in search.blocks(done):
-                rows = np.arange(block.start, block.stop)
+                rows = search.order[block.start : block.stop]
                 rows = rows[groups[rows] >= 0].tolist()
                 lists = _lists(file, rows, block)
                 self._note(file, rows, lists)
                 documents = {file.key(row): names[groups[row]] for row in rows}
                 writer.submit(write, block.stop, lists, documents)
-                self._progress(self._kind.stage, block.stop, len(file))
+                self._progress(self._kind.stage, block.stop, len(search.order))
             writer.wait()
             total = sum(writer.results, Counters())
-        total += self._record(search.method, search.recall)
+        total += self._record(search)
         file.keep(state, whole=False)
         return total
 
@@ -286,9 +278,7 @@ class _Linking:
             self._note(file, part, some)
             total += self._write(some, keys, stored)
         self._progress(self._kind.stage, len(rows), len(rows))
-        if search.recall is None:
-            return total
-        return total + self._record(search.method, search.recall)
+        return total + self._record(search)
 
     def _searched(
         self, file: VectorFile, search: Comparison | NeighbourIndex, rows: Ints
@@ -405,12 +395,10 @@ class _Linking:
             )
         return written
 
-    def _record(self, method: str, recall: float | None = None) -> Counters:
+    def _record(self, search: Comparison | NeighbourIndex) -> Counters:
         """Store how neighbours were searched, where it was or becomes inexact."""
         name, share = f"{self._kind.name}Method", f"{self._kind.name}Recall"
-        properties: dict[str, Any] = {name: method}
-        if recall is not None:
-            properties[share] = recall
+        properties: dict[str, Any] = {name: search.method, share: search.recall}
         return self._connection.write(
             "ingest/corpus_similar", name=self._corpus, properties=properties
         )

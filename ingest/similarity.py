@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -87,6 +87,7 @@ class Comparison:
 
     method = "exact"
     recall = 1.0
+    kept = True
 
     def __init__(
         self,
@@ -101,12 +102,13 @@ class Comparison:
     ) -> None:
         self.vectors, self.groups, self.ids = vectors, groups, ids
         self.top, self.threshold, self._same_group = top, threshold, same_group
-        self._numbers = numbers
+        self.numbers = numbers
         self.columns = self._few(np.flatnonzero(groups >= 0))
+        self.order: Ints = np.arange(len(groups))
 
     def _few(self, rows: Ints) -> Ints:
         """Return those rows that can be among the best: few of many equal vectors."""
-        equal, groups, ids = self._numbers, self.groups, self.ids
+        equal, groups, ids = self.numbers, self.groups, self.ids
         if len(np.unique(equal[rows])) == len(rows):
             return rows
         order = rows[np.lexsort((ids[rows], groups[rows], equal[rows]))]
@@ -169,16 +171,26 @@ class Comparison:
         """Add the best of a tile; the block is that of the rows."""
         groups = self.groups
         allowed = (groups[rows, None] == groups[None, columns]) == self._same_group
-        allowed &= rows[:, None] != columns
+        if self._same_group:
+            allowed &= rows[:, None] != columns
         products = block @ unit_vectors(self.vectors[columns]).T
-        scores = np.where(allowed, products, _NEVER)
-        near, far = _candidates(scores, self.top, least)
-        self.add(best, rows[near], columns[far])
-
-    def add(self, best: Best, rows: Ints, columns: Ints) -> None:
-        """Score pairs, and add them to the best."""
+        products = np.where(allowed, products, _NEVER)
+        near, far = _candidates(products, self.top, least)
+        rows, columns = rows[near], columns[far]
         scores = cosines(self.vectors, rows, columns)
         best.add(rows, columns, scores, self.threshold, self.ids)
+
+    def together(self, found: Iterable[Best]) -> Best:
+        """Return the best of several."""
+        best, parts = Best(self.top), [Best(self.top), *found]
+        best.add(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.columns for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            self.threshold,
+            self.ids,
+        )
+        return best
 
 
 def _first(order: Ints, most: int, *keys: Ints) -> Ints:
@@ -193,8 +205,8 @@ def _first(order: Ints, most: int, *keys: Ints) -> Ints:
 
 def unit_vectors(vectors: Floats) -> Floats:
     """Return the vectors scaled to length one, as an array in memory."""
-    block = np.array(vectors, dtype=np.float32)
-    block /= np.linalg.norm(block, axis=1, keepdims=True)
+    here = np.asarray(vectors)
+    block: Floats = here / np.sqrt(np.einsum("ij,ij->i", here, here))[:, None]
     return block
 
 
@@ -212,7 +224,7 @@ class Best:
     """The best pairs so far of some rows, sorted by row and rank.
 
     Rows, columns and scores (cosines rounded to six decimals) have shape (pairs,);
-    those of a block are of the rows from start to stop.
+    those of a block are of the rows from start to stop in the order searched.
     """
 
     start = stop = 0

@@ -1,6 +1,6 @@
 """Vectors of a whole corpus in a file, mapped into memory while they are compared.
 
-Keys, groups and what is known of each row are held in memory, 41 bytes a vector. The
+Keys, groups and what is known of each row are held in memory, 40 bytes a vector. The
 file stays from one linking to the next, and names the state of the corpus it is of.
 """
 
@@ -75,8 +75,7 @@ class VectorFile:
 
     Use it as a context manager. It stays in its folder, and `resume` finds it as it was
     kept last. Of each row it also knows the score that a new neighbour has to reach
-    (NaN where that is not known), and whether the index kept beside has it. `whole`
-    says that all were being compared with all.
+    (NaN where that is not known). `whole` says that all were being compared with all.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -93,7 +92,6 @@ class VectorFile:
         self._group_of: dict[str, int] = {}
         self._dimensions = 0
         self.floors = np.empty(0)
-        self.inside: npt.NDArray[np.bool_] | None = None
         self.whole = False
 
     def __enter__(self) -> Self:
@@ -123,8 +121,6 @@ class VectorFile:
             self._file.flush()
         more = len(self) - len(self.floors)
         self.floors = np.append(self.floors, np.full(more, np.nan))
-        if self.inside is not None:
-            self.inside = np.append(self.inside, np.zeros(more, dtype=np.bool_))
 
     def drop(self, rows: npt.NDArray[np.int64]) -> None:
         """Leave rows without a group: they are no neighbours any more."""
@@ -163,7 +159,6 @@ class VectorFile:
                 names=np.array(self.group_names),
                 whole=np.array(whole),
                 floors=self.floors if floors else np.full(len(self), np.nan),
-                inside=np.zeros(0) if self.inside is None else self.inside,
             )
 
     def resume(self, state: str | None) -> bool:
@@ -188,8 +183,6 @@ class VectorFile:
         self._group_of = {name: n for n, name in enumerate(about["names"].tolist())}
         self._dimensions = int(about["dimensions"])
         self.floors, self.whole = about["floors"], bool(about["whole"])
-        inside = about["inside"]
-        self.inside = inside if len(inside) else None
         size = 4 * self._dimensions * len(self)
         if self._path.stat().st_size < size or not len(self):
             return False

@@ -4,4 +4,5 @@
 UNWIND $ids AS id
 MATCH (d:Document {id: id})
 USING INDEX SEEK d:Document(id)
+WHERE coalesce(d.corpusVersion, -1) <> $version
 SET d.corpusVersion = $version

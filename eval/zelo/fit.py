@@ -342,9 +342,7 @@ def _one_thread() -> Iterator[None]:
 @cache
 def _pools() -> Any:
     import scipy.linalg.lapack  # noqa: F401 - what is to be limited
-    from threadpoolctl import (  # type: ignore[import-untyped,unused-ignore]
-        ThreadpoolController,
-    )
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
