@@ -1,7 +1,8 @@
 """Connections to Neo4j: one driver, one database, statements by name.
 
-The driver retries transient errors (deadlocks, leader changes, lost connections)
-inside managed transactions, so that every statement written here can run twice.
+Transient errors (deadlocks, leader changes, lost connections) are tried again, those of
+writes by the driver, so that every statement written here can run twice. What only
+reads commits itself, which takes one round trip.
 A driver that the caller made is used and never closed.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import AsyncExitStack, ExitStack, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from knowtrail.graph.db.driver import Counters as Counters
 from knowtrail.graph.db.driver import (
@@ -161,13 +162,13 @@ class Connection(_Connected["neo4j.Driver"]):
         return name if self.capabilities.vector_values else f"{name}_lts"
 
     def read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        """Run a stored statement in a read transaction and return its rows."""
+        """Run a stored statement that only reads and return its rows."""
         return self.query(statement(name), params)
 
     def query(
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Run a Cypher text in a read transaction and return its rows."""
+        """Run a Cypher text that only reads and return its rows."""
         return [record.data() for record in self._records(text, params)]
 
     def values(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
@@ -180,12 +181,13 @@ class Connection(_Connected["neo4j.Driver"]):
     def _records(
         self, text: str, params: Mapping[str, Any] | None
     ) -> list[neo4j.Record]:
+        def run() -> list[neo4j.Record]:
+            with self.session(default_access_mode="READ") as session:
+                return list(session.run(text, dict(params or {})))
+
         with translate_errors():
-            return _answered(
-                lambda: self.driver.execute_query(
-                    text, dict(params or {}), database_=self.database, routing_="r"
-                )
-            ).records
+            records: list[neo4j.Record] = _again("Retrying", self.retry_seconds)(run)
+        return records
 
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all.
@@ -291,13 +293,13 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
         return self._capabilities
 
     async def aread(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        """Run a stored statement in a read transaction and return its rows."""
+        """Run a stored statement that only reads and return its rows."""
         return await self.aquery(statement(name), params)
 
     async def aquery(
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Run a Cypher text in a read transaction and return its rows."""
+        """Run a Cypher text that only reads and return its rows."""
         return [record.data() for record in await self._records(text, params)]
 
     async def avalues(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
@@ -307,13 +309,13 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
     async def _records(
         self, text: str, params: Mapping[str, Any] | None
     ) -> list[neo4j.Record]:
+        async def run() -> list[neo4j.Record]:
+            async with self.session(default_access_mode="READ") as session:
+                return [one async for one in await session.run(text, dict(params or {}))]
+
         with translate_errors():
-            result = await _aanswered(
-                lambda: self.driver.execute_query(
-                    text, dict(params or {}), database_=self.database, routing_="r"
-                )
-            )
-        return result.records
+            records = await _again("AsyncRetrying", self.retry_seconds)(run)
+        return cast("list[neo4j.Record]", records)
 
     async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
         """Yield the rows of a stored statement as `Connection.stream` does."""
