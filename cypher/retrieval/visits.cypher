@@ -12,9 +12,9 @@ WITH
   ] AS chunk,
   COLLECT {
     MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
-    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding]
+    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding /* vector */]
     ORDER BY s.index
   } AS sentences,
   [] AS neighbours,
-  c.embedding AS vector
+  c.embedding /* vector */ AS vector
 RETURN collect([chunk, sentences, neighbours, vector]) AS visits

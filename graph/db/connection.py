@@ -311,7 +311,9 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
     ) -> list[neo4j.Record]:
         async def run() -> list[neo4j.Record]:
             async with self.session(default_access_mode="READ") as session:
-                return [one async for one in await session.run(text, dict(params or {}))]
+                return [
+                    one async for one in await session.run(text, dict(params or {}))
+                ]
 
         with translate_errors():
             records = await _again("AsyncRetrying", self.retry_seconds)(run)

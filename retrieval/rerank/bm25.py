@@ -143,7 +143,9 @@ def bm25_of_words(
         having = np.count_nonzero(count)
         rare = math.log(1 + (len(corpus) - having + 0.5) / (having + 0.5))
         held = k1 * (1 - b + b * lengths / lengths.mean())
-        share = np.divide(count, held + count, where=count > 0, out=np.zeros_like(count))
+        share = np.divide(
+            count, held + count, where=count > 0, out=np.zeros_like(count)
+        )
         scores += rare * share
     found: list[float] = scores.tolist()
     return found
