@@ -8,7 +8,7 @@ MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
 WITH
   [
     c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
-    c.endChar, d.id, d.title, d.url, d.source
+    c.endChar, d.id, d.title, d.url, coalesce(d.source, '')
   ] AS chunk,
   COLLECT {
     MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)

@@ -9,7 +9,7 @@ A driver that the caller made is used and never closed.
 from __future__ import annotations
 
 import re
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
@@ -26,7 +26,6 @@ from knowtrail.graph.errors import DatabaseError
 if TYPE_CHECKING:
     from collections.abc import (
         AsyncIterator,
-        Awaitable,
         Callable,
         Iterator,
         Mapping,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 
 D = TypeVar("D", bound="neo4j.Driver | neo4j.AsyncDriver")
-T = TypeVar("T")
 _CUT_COMMITS = 3
 """Times that a transaction is run again whose answer to the commit did not come."""
 
@@ -62,23 +60,16 @@ def _again(retrying: str, seconds: float) -> Any:
     )
 
 
-def _answered(work: Callable[[], T]) -> T:
-    """Run a transaction, which the driver does not do again where a commit is cut."""
+def _answered(retrying: str) -> Any:
+    """Return what runs a write again whose commit was cut; the driver does not."""
+    import tenacity
     from neo4j.exceptions import IncompleteCommit
 
-    for _ in range(_CUT_COMMITS):
-        with suppress(IncompleteCommit):
-            return work()
-    return work()
-
-
-async def _aanswered(work: Callable[[], Awaitable[T]]) -> T:
-    from neo4j.exceptions import IncompleteCommit
-
-    for _ in range(_CUT_COMMITS):
-        with suppress(IncompleteCommit):
-            return await work()
-    return await work()
+    return getattr(tenacity, retrying)(
+        retry=tenacity.retry_if_exception_type(IncompleteCommit),
+        stop=tenacity.stop_after_attempt(1 + _CUT_COMMITS),
+        reraise=True,
+    )
 
 
 class _Connected(Generic[D]):
@@ -230,7 +221,8 @@ class Connection(_Connected["neo4j.Driver"]):
             return total
 
         with translate_errors(), self.session() as session:
-            return _answered(lambda: session.execute_write(work))
+            total: Counters = _answered("Retrying")(session.execute_write, work)
+        return total
 
     def check_commit(self, tx: neo4j.ManagedTransaction) -> None:
         """Refuse to commit where the right to write was lost: a transaction's end."""
@@ -359,7 +351,8 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
 
         with translate_errors():
             async with self.session() as session:
-                return await _aanswered(lambda: session.execute_write(work))
+                again = _answered("AsyncRetrying")
+                return cast("Counters", await again(session.execute_write, work))
 
     async def arun_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a command as `Connection.run_schema` does."""

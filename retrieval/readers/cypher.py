@@ -14,9 +14,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -78,6 +78,8 @@ _MOST_WORDS = 200
 
 _BROAD: set[str] = set()
 """Keys of corpora, as they are now, with a filter that lets many chunks through."""
+_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
+"""Names of what the statements give of a chunk and a sentence, in their order."""
 _MOST_BROAD, _MOST_VALUES = 100, 1_000
 
 _Rows: TypeAlias = list[list[Any]]
@@ -289,7 +291,7 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
     """Return the one row of chunks, sentences and neighbours by chunk id."""
     visits = {}
     for of_chunk, sentences, neighbours, *vector in rows[0][0]:
-        chunk = _chunk(of_chunk)
+        chunk = ChunkText(**dict(zip(_CHUNK, of_chunk, strict=True)))
         visits[chunk.id] = Visit(
             chunk=chunk,
             sentences=_sentences(sentences),
@@ -298,38 +300,16 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
                 vectors=_matrix([row[1] for row in neighbours]),
                 sentences=tuple(tuple(row[2]) for row in neighbours),
             ),
-            vector=_matrix(vector)[0] if vector else None,
+            vector=_matrix(vector)[0] if any(vector) else None,
         )
     return visits
 
 
-def _chunk(values: Sequence[Any]) -> ChunkText:
-    return ChunkText(
-        id=values[0],
-        text=values[1],
-        index=values[2],
-        first_sentence=values[3],
-        last_sentence=values[4],
-        start_char=values[5],
-        end_char=values[6],
-        document_id=values[7],
-        title=values[8],
-        url=values[9],
-        source=values[10] or "",
-    )
-
-
 def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[StoredSentence, ...]:
+    vectors = _matrix([row[-1] for row in rows])
     return tuple(
-        StoredSentence(
-            id=row[0],
-            text=row[1],
-            index=row[2],
-            start_char=row[3],
-            end_char=row[4],
-            vector=vector,
-        )
-        for row, vector in zip(rows, _matrix([row[5] for row in rows]), strict=True)
+        StoredSentence(**dict(zip(_SENTENCE, (*row[:-1], vector), strict=True)))
+        for row, vector in zip(rows, vectors, strict=True)
     )
 
 
@@ -368,22 +348,19 @@ class CypherReader(_Reader["Connection"]):
         request = AnchorRequest(
             vector=vector, k=k, documents=documents, words=words, texts=texts
         )
-        found: Candidates = self._answer(request)
-        return found
+        return cast("Candidates", self._answer(request))
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
     ) -> Mapping[str, Visit]:
         """Return chunks with their sentences and, if wanted, their neighbours."""
         request = ExpandRequest(chunk_ids=tuple(chunk_ids), neighbours=neighbours)
-        found: Mapping[str, Visit] = self._answer(request)
-        return found
+        return cast("Mapping[str, Visit]", self._answer(request))
 
     def homes(self, sentence_ids: Sequence[str]) -> Candidates:
         """Return for each sentence the first chunk of its document that holds it."""
         request = HomesRequest(sentence_ids=tuple(sentence_ids))
-        found: Candidates = self._answer(request)
-        return found
+        return cast("Candidates", self._answer(request))
 
     def terms(
         self,
@@ -394,15 +371,13 @@ class CypherReader(_Reader["Connection"]):
         nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        found: TermsFound = self._answer(
-            TermsRequest(
-                chunk_ids=tuple(chunk_ids),
-                names=tuple(names),
-                members=members,
-                nearest=nearest,
-            )
+        request = TermsRequest(
+            chunk_ids=tuple(chunk_ids),
+            names=tuple(names),
+            members=members,
+            nearest=nearest,
         )
-        return found
+        return cast("TermsFound", self._answer(request))
 
     def projection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
@@ -446,5 +421,4 @@ class AsyncCypherReader(_Reader["AsyncConnection"]):
                 else:
                     query = queries.send(rows)
         except StopIteration as done:
-            found: Response = done.value
-            return found
+            return cast("Response", done.value)
