@@ -67,7 +67,7 @@ class Counting(CypherReader):
         self.trips += 1
         rows = super()._rows(text, params)
         if self.sizes is not None:
-            self.sizes.append(len(json.dumps(rows)))
+            self.sizes.append(len(json.dumps(rows, default=lambda v: v.to_native())))
         return rows
 
 

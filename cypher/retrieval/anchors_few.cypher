@@ -17,7 +17,7 @@ WITH
   } AS best
 RETURN
   [c IN best | c.id] AS ids,
-  [c IN best WHERE NOT $texts | c.embedding] AS vectors,
+  [c IN best WHERE NOT $texts | c.embedding /* vector */] AS vectors,
   [
     c IN best
     WHERE $documents |

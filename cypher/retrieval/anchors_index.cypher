@@ -26,7 +26,7 @@ ORDER BY score DESC, c.id
 LIMIT $hits
 WITH
   collect(c.id) AS ids,
-  collect(CASE WHEN NOT $texts THEN c.embedding END) AS vectors,
+  collect(CASE WHEN NOT $texts THEN c.embedding /* vector */ END) AS vectors,
   collect(
     CASE
       WHEN $documents

@@ -12,6 +12,6 @@ LIMIT $hits
 WITH c, score
 WHERE c.embedding IS NOT NULL
 RETURN [
-  c.id, c.embedding, head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id])
+  c.id, c.embedding /* vector */, head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id])
 ] AS hit
 ORDER BY score DESC, c.id

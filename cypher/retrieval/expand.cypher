@@ -8,11 +8,11 @@ MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
 WITH
   [
     c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
-    c.endChar, d.id, d.title, d.url, d.source
+    c.endChar, d.id, d.title, d.url, coalesce(d.source, '')
   ] AS chunk,
   COLLECT {
     MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
-    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding]
+    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding /* vector */]
     ORDER BY s.index
   } AS sentences,
   COLLECT {
@@ -20,7 +20,7 @@ WITH
     WHERE true /* filter */
     RETURN [
       n.id,
-      n.embedding,
+      n.embedding /* vector */,
       COLLECT { MATCH (n)-[:HAS_SENTENCE]->(m:Sentence) RETURN m.id ORDER BY m.index }
     ]
     ORDER BY r.scope DESC, r.rank, n.id

@@ -8,7 +8,7 @@ WITH
   id,
   COLLECT {
     MATCH (s)<-[:HAS_SENTENCE]-(c:Chunk)
-    RETURN [id, c.id, c.embedding]
+    RETURN [id, c.id, c.embedding /* vector */]
     ORDER BY c.index, c.id
     LIMIT 1
   } AS home

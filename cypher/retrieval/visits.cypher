@@ -8,13 +8,13 @@ MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
 WITH
   [
     c.id, c.text, c.index, c.firstSentence, c.lastSentence, c.startChar,
-    c.endChar, d.id, d.title, d.url, d.source
+    c.endChar, d.id, d.title, d.url, coalesce(d.source, '')
   ] AS chunk,
   COLLECT {
     MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
-    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding]
+    RETURN [s.id, s.text, s.index, s.startChar, s.endChar, s.embedding /* vector */]
     ORDER BY s.index
   } AS sentences,
   [] AS neighbours,
-  c.embedding AS vector
+  c.embedding /* vector */ AS vector
 RETURN collect([chunk, sentences, neighbours, vector]) AS visits

@@ -1,16 +1,17 @@
 """Connections to Neo4j: one driver, one database, statements by name.
 
-The driver retries transient errors (deadlocks, leader changes, lost connections)
-inside managed transactions, so that every statement written here can run twice.
+Transient errors (deadlocks, leader changes, lost connections) are tried again, those of
+writes by the driver, so that every statement written here can run twice. What only
+reads commits itself, which takes one round trip.
 A driver that the caller made is used and never closed.
 """
 
 from __future__ import annotations
 
 import re
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from knowtrail.graph.db.driver import Counters as Counters
 from knowtrail.graph.db.driver import (
@@ -25,7 +26,6 @@ from knowtrail.graph.errors import DatabaseError
 if TYPE_CHECKING:
     from collections.abc import (
         AsyncIterator,
-        Awaitable,
         Callable,
         Iterator,
         Mapping,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 D = TypeVar("D", bound="neo4j.Driver | neo4j.AsyncDriver")
-T = TypeVar("T")
 _CUT_COMMITS = 3
 """Times that a transaction is run again whose answer to the commit did not come."""
 
@@ -61,23 +60,16 @@ def _again(retrying: str, seconds: float) -> Any:
     )
 
 
-def _answered(work: Callable[[], T]) -> T:
-    """Run a transaction, which the driver does not do again where a commit is cut."""
+def _answered(retrying: str) -> Any:
+    """Return what runs a write again whose commit was cut; the driver does not."""
+    import tenacity
     from neo4j.exceptions import IncompleteCommit
 
-    for _ in range(_CUT_COMMITS):
-        with suppress(IncompleteCommit):
-            return work()
-    return work()
-
-
-async def _aanswered(work: Callable[[], Awaitable[T]]) -> T:
-    from neo4j.exceptions import IncompleteCommit
-
-    for _ in range(_CUT_COMMITS):
-        with suppress(IncompleteCommit):
-            return await work()
-    return await work()
+    return getattr(tenacity, retrying)(
+        retry=tenacity.retry_if_exception_type(IncompleteCommit),
+        stop=tenacity.stop_after_attempt(1 + _CUT_COMMITS),
+        reraise=True,
+    )
 
 
 class _Connected(Generic[D]):
@@ -161,13 +153,13 @@ class Connection(_Connected["neo4j.Driver"]):
         return name if self.capabilities.vector_values else f"{name}_lts"
 
     def read(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        """Run a stored statement in a read transaction and return its rows."""
+        """Run a stored statement that only reads and return its rows."""
         return self.query(statement(name), params)
 
     def query(
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Run a Cypher text in a read transaction and return its rows."""
+        """Run a Cypher text that only reads and return its rows."""
         return [record.data() for record in self._records(text, params)]
 
     def values(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
@@ -180,12 +172,13 @@ class Connection(_Connected["neo4j.Driver"]):
     def _records(
         self, text: str, params: Mapping[str, Any] | None
     ) -> list[neo4j.Record]:
+        def run() -> list[neo4j.Record]:
+            with self.session(default_access_mode="READ") as session:
+                return list(session.run(text, dict(params or {})))
+
         with translate_errors():
-            return _answered(
-                lambda: self.driver.execute_query(
-                    text, dict(params or {}), database_=self.database, routing_="r"
-                )
-            ).records
+            records: list[neo4j.Record] = _again("Retrying", self.retry_seconds)(run)
+        return records
 
     def stream(self, name: str, /, **params: Any) -> Iterator[neo4j.Record]:
         """Yield the rows of a stored statement without holding them all.
@@ -228,7 +221,8 @@ class Connection(_Connected["neo4j.Driver"]):
             return total
 
         with translate_errors(), self.session() as session:
-            return _answered(lambda: session.execute_write(work))
+            total: Counters = _answered("Retrying")(session.execute_write, work)
+        return total
 
     def check_commit(self, tx: neo4j.ManagedTransaction) -> None:
         """Refuse to commit where the right to write was lost: a transaction's end."""
@@ -291,13 +285,13 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
         return self._capabilities
 
     async def aread(self, name: str, /, **params: Any) -> list[dict[str, Any]]:
-        """Run a stored statement in a read transaction and return its rows."""
+        """Run a stored statement that only reads and return its rows."""
         return await self.aquery(statement(name), params)
 
     async def aquery(
         self, text: str, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
-        """Run a Cypher text in a read transaction and return its rows."""
+        """Run a Cypher text that only reads and return its rows."""
         return [record.data() for record in await self._records(text, params)]
 
     async def avalues(self, text: str, params: Mapping[str, Any]) -> list[list[Any]]:
@@ -307,13 +301,15 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
     async def _records(
         self, text: str, params: Mapping[str, Any] | None
     ) -> list[neo4j.Record]:
+        async def run() -> list[neo4j.Record]:
+            async with self.session(default_access_mode="READ") as session:
+                return [
+                    one async for one in await session.run(text, dict(params or {}))
+                ]
+
         with translate_errors():
-            result = await _aanswered(
-                lambda: self.driver.execute_query(
-                    text, dict(params or {}), database_=self.database, routing_="r"
-                )
-            )
-        return result.records
+            records = await _again("AsyncRetrying", self.retry_seconds)(run)
+        return cast("list[neo4j.Record]", records)
 
     async def astream(self, name: str, /, **params: Any) -> AsyncIterator[neo4j.Record]:
         """Yield the rows of a stored statement as `Connection.stream` does."""
@@ -355,7 +351,8 @@ class AsyncConnection(_Connected["neo4j.AsyncDriver"]):
 
         with translate_errors():
             async with self.session() as session:
-                return await _aanswered(lambda: session.execute_write(work))
+                again = _answered("AsyncRetrying")
+                return cast("Counters", await again(session.execute_write, work))
 
     async def arun_schema(self, text: str, /, **params: Any) -> Counters:
         """Run a command as `Connection.run_schema` does."""

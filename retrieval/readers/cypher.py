@@ -14,8 +14,9 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -42,7 +43,11 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import (
+        AsyncConnection,
+        Capabilities,
+        Connection,
+    )
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Nearest, Request, Response, Vector
@@ -51,6 +56,8 @@ _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
 _START = "MATCH (c:Chunk {corpus: $corpus}) /* start */"
 _WORDS = "[] /* words */"
+_NATIVE = "CYPHER 25\n"
+_VECTOR = re.compile(r"(\w+\.embedding) /\* vector \*/")
 _WHOLE = re.compile(r"\w+(?:'\w+)+")
 _FETCH = {"anchors_search": (4,), "anchors_index": (16, 32)}
 """Statement -> how many times the hits it asks the index for, one try after the other.
@@ -71,6 +78,8 @@ _MOST_WORDS = 200
 
 _BROAD: set[str] = set()
 """Keys of corpora, as they are now, with a filter that lets many chunks through."""
+_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
+"""Names of what the statements give of a chunk and a sentence, in their order."""
 _MOST_BROAD, _MOST_VALUES = 100, 1_000
 
 _Rows: TypeAlias = list[list[Any]]
@@ -89,26 +98,32 @@ class _Statements:
     filter: Filter | None
     state: Hashable = None
     """What tells the corpus, as it is now, from all others; None where nothing does."""
+    native: bool = False
+    """Whether vectors come as single values, which are read several times faster."""
     broad: bool = False
     """Whether the filter is known to let many chunks through."""
 
     def _text(self, name: str, chunk: str) -> tuple[str, dict[str, Any]]:
         """Return a statement with the filter in its place, and its values."""
-        text = statement(name)
+        text = self._stored(name)
         if self.filter is None:
             return text, {}
         predicate, params = self.filter.cypher(chunk)
         return text.replace(_PLACE, f"({predicate})"), params
 
-    def answer(self, request: Request, *, search: bool) -> _Queries[Response]:
+    def _stored(self, name: str) -> str:
+        return _with_values(name) if self.native else statement(name)
+
+    def answer(self, request: Request, server: Capabilities) -> _Queries[Response]:
         """Answer any request but one for axes, a model or a clock."""
+        self.native = server.vector_values
         if isinstance(request, AnchorRequest):
-            return (yield from self.anchors(request, search=search))
+            return (yield from self.anchors(request, search=server.search))
         if isinstance(request, ExpandRequest):
             return _visits((yield self.expand(request)))
         if isinstance(request, HomesRequest):
             ids = {"ids": list(request.sentence_ids)}
-            return _homes((yield statement("retrieval/homes"), ids))
+            return _homes((yield self._stored("retrieval/homes"), ids))
         if isinstance(request, TermsRequest):
             return _terms((yield self.terms(request)))
         raise TypeError(request)
@@ -116,7 +131,7 @@ class _Statements:
     def expand(self, request: ExpandRequest) -> _Query:
         ids = {"ids": list(request.chunk_ids)}
         if not request.neighbours:
-            return statement("retrieval/visits"), ids
+            return self._stored("retrieval/visits"), ids
         text, params = self._text("retrieval/expand", "n")
         return text, params | ids
 
@@ -153,7 +168,7 @@ class _Statements:
             values |= {"words": query, "wordFetch": _WORD_FETCH}
         if self.filter is not None and not self.broad:
             start, predicate, params = self.filter.start()
-            text = self._worded(statement("retrieval/anchors_few"), values)
+            text = self._worded(self._stored("retrieval/anchors_few"), values)
             text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
             most = max(_FEW, hits)
             known = self._known(text, params, most)
@@ -200,7 +215,7 @@ class _Statements:
         """Return a statement that looks for words too, where there are any."""
         if "words" not in values:
             return text
-        inner, _ = self._text("retrieval/anchors_words", "c")
+        inner = self._text("retrieval/anchors_words", "c")[0].removeprefix(_NATIVE)
         return text.replace(_WORDS, f"COLLECT {{ {inner} }}")
 
 
@@ -227,8 +242,21 @@ def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
     )
 
 
-def _matrix(vectors: Sequence[Sequence[float]]) -> Vector:
-    return np.array(vectors, dtype=np.float64) if len(vectors) else np.empty((0, 1))
+@cache
+def _with_values(name: str) -> str:
+    """Return a statement that sends vectors as single values."""
+    text = statement(name).removeprefix(_NATIVE)
+    return _NATIVE + _VECTOR.sub(r"vector(\1, size(\1), FLOAT32)", text)
+
+
+def _matrix(vectors: Sequence[Any]) -> Vector:
+    """Return vectors, all lists or all single values, as rows."""
+    if not len(vectors):
+        return np.empty((0, 1))
+    if isinstance(vectors[0], list):
+        return np.array(vectors, dtype=np.float64)
+    raw = b"".join(vector.raw() for vector in vectors)
+    return np.frombuffer(raw, ">f4").astype(np.float64).reshape(len(vectors), -1)
 
 
 def _homes(rows: _Rows) -> Candidates:
@@ -263,44 +291,25 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
     """Return the one row of chunks, sentences and neighbours by chunk id."""
     visits = {}
     for of_chunk, sentences, neighbours, *vector in rows[0][0]:
-        chunk = _chunk(of_chunk)
+        chunk = ChunkText(**dict(zip(_CHUNK, of_chunk, strict=True)))
         visits[chunk.id] = Visit(
             chunk=chunk,
-            sentences=tuple(map(_sentence, sentences)),
+            sentences=_sentences(sentences),
             neighbours=Candidates(
                 ids=tuple(row[0] for row in neighbours),
                 vectors=_matrix([row[1] for row in neighbours]),
                 sentences=tuple(tuple(row[2]) for row in neighbours),
             ),
-            vector=np.array(vector[0], dtype=np.float64) if vector else None,
+            vector=_matrix(vector)[0] if any(vector) else None,
         )
     return visits
 
 
-def _chunk(values: Sequence[Any]) -> ChunkText:
-    return ChunkText(
-        id=values[0],
-        text=values[1],
-        index=values[2],
-        first_sentence=values[3],
-        last_sentence=values[4],
-        start_char=values[5],
-        end_char=values[6],
-        document_id=values[7],
-        title=values[8],
-        url=values[9],
-        source=values[10] or "",
-    )
-
-
-def _sentence(values: Sequence[Any]) -> StoredSentence:
-    return StoredSentence(
-        id=values[0],
-        text=values[1],
-        index=values[2],
-        start_char=values[3],
-        end_char=values[4],
-        vector=np.array(values[5], dtype=np.float64),
+def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[StoredSentence, ...]:
+    vectors = _matrix([row[-1] for row in rows])
+    return tuple(
+        StoredSentence(**dict(zip(_SENTENCE, (*row[:-1], vector), strict=True)))
+        for row, vector in zip(rows, vectors, strict=True)
     )
 
 
@@ -339,22 +348,19 @@ class CypherReader(_Reader["Connection"]):
         request = AnchorRequest(
             vector=vector, k=k, documents=documents, words=words, texts=texts
         )
-        found: Candidates = self._answer(request)
-        return found
+        return cast("Candidates", self._answer(request))
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
     ) -> Mapping[str, Visit]:
         """Return chunks with their sentences and, if wanted, their neighbours."""
         request = ExpandRequest(chunk_ids=tuple(chunk_ids), neighbours=neighbours)
-        found: Mapping[str, Visit] = self._answer(request)
-        return found
+        return cast("Mapping[str, Visit]", self._answer(request))
 
     def homes(self, sentence_ids: Sequence[str]) -> Candidates:
         """Return for each sentence the first chunk of its document that holds it."""
         request = HomesRequest(sentence_ids=tuple(sentence_ids))
-        found: Candidates = self._answer(request)
-        return found
+        return cast("Candidates", self._answer(request))
 
     def terms(
         self,
@@ -365,24 +371,20 @@ class CypherReader(_Reader["Connection"]):
         nearest: Nearest | None = None,
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        found: TermsFound = self._answer(
-            TermsRequest(
-                chunk_ids=tuple(chunk_ids),
-                names=tuple(names),
-                members=members,
-                nearest=nearest,
-            )
+        request = TermsRequest(
+            chunk_ids=tuple(chunk_ids),
+            names=tuple(names),
+            members=members,
+            nearest=nearest,
         )
-        return found
+        return cast("TermsFound", self._answer(request))
 
     def projection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
         return corpus_projection(self._connection, self._statements.corpus, query)
 
     def _answer(self, request: Request) -> Any:
-        near = isinstance(request, AnchorRequest)
-        search = near and self._connection.capabilities.search
-        queries = self._statements.answer(request, search=search)
+        queries = self._statements.answer(request, self._connection.capabilities)
         try:
             query = next(queries)
             while True:
@@ -407,9 +409,8 @@ class AsyncCypherReader(_Reader["AsyncConnection"]):
         if isinstance(request, ProjectionRequest):
             corpus = self._statements.corpus
             return await acorpus_projection(self._connection, corpus, request.query)
-        near = isinstance(request, AnchorRequest)
-        search = near and (await self._connection.acapabilities()).search
-        queries = self._statements.answer(request, search=search)
+        server = await self._connection.acapabilities()
+        queries = self._statements.answer(request, server)
         try:
             query = next(queries)
             while True:
@@ -420,5 +421,4 @@ class AsyncCypherReader(_Reader["AsyncConnection"]):
                 else:
                     query = queries.send(rows)
         except StopIteration as done:
-            found: Response = done.value
-            return found
+            return cast("Response", done.value)

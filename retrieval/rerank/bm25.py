@@ -7,11 +7,12 @@ of two calls are not comparable.
 
 from __future__ import annotations
 
-import logging
+import math
 import re
 import unicodedata
-from itertools import chain
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.base import LocalReranker
@@ -33,9 +34,6 @@ _UNSPACED = re.compile(
     "]+"
 )
 """Scripts that put no spaces between words."""
-
-_LOG = logging.getLogger("bm25s")
-"""The package's own, which it sets to tell of every index it builds."""
 
 K1 = 1.5
 B = 0.75
@@ -94,7 +92,7 @@ def _pairs(run: str) -> list[str]:
 
 
 class Bm25Reranker(LocalReranker):
-    """BM25 over the candidates, by the package bm25s; needs no model.
+    """BM25 over the candidates; needs no model.
 
     With `k1`, 0 or more, a word that comes again counts more; `b`, from 0 to 1, is how
     much long documents are held back.
@@ -133,28 +131,24 @@ def bm25_of_words(
     k1: float = K1,
     b: float = B,
 ) -> list[float]:
-    """Return the BM25 of each document among these, all as words."""
-    import bm25s  # type: ignore[import-untyped]
-
-    _LOG.setLevel(logging.NOTSET)
-
-    known = set(query).intersection(chain.from_iterable(corpus))
-    asked = [word for word in query if word in known]
-    if not asked:
-        return [0.0] * len(corpus)
-    number = {word: place for place, word in enumerate(dict.fromkeys(asked))}
-    other = len(number)  # all that is not asked for only makes documents longer
-    model = bm25s.BM25(k1=k1, b=b, dtype="float64")
-    model.index(
-        (
-            [[number.get(word, other) for word in text] for text in corpus],
-            {**number, "": other},
-        ),
-        create_empty_token=False,
-        show_progress=False,
-    )
-    scores = model.get_scores_from_ids([number[word] for word in asked])
-    return [float(score) for score in scores]
+    """Return the BM25 of each document among these, all as words: Lucene's form."""
+    lengths = np.array(list(map(len, corpus)), dtype=np.float64)
+    counts = {word: np.zeros(len(corpus)) for word in query}
+    asked = set(query)
+    for place, text in enumerate(corpus):
+        for word in asked.intersection(text):
+            counts[word][place] = text.count(word)
+    scores = np.zeros(len(corpus))
+    for count in map(counts.__getitem__, query if lengths.any() else ()):
+        having = np.count_nonzero(count)
+        rare = math.log(1 + (len(corpus) - having + 0.5) / (having + 0.5))
+        held = k1 * (1 - b + b * lengths / lengths.mean())
+        share = np.divide(
+            count, held + count, where=count > 0, out=np.zeros_like(count)
+        )
+        scores += rare * share
+    found: list[float] = scores.tolist()
+    return found
 
 
 def load(

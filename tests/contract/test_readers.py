@@ -543,7 +543,7 @@ def test_a_hop_sends_no_more_of_a_larger_corpus(
             text: str, params: Any, plain: Any = plain, sent: Any = sent
         ) -> Any:
             rows = plain(text, params)
-            sent.append(len(json.dumps(rows)))
+            sent.append(len(json.dumps(rows, default=lambda v: v.to_native())))
             return rows
 
         monkeypatch.setattr(reader, "_rows", counted)
