@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import read_json_lines
 from knowtrail.ingest.custodians import (
     CLASS_NAMES,
+    Custodian,
     CustodianFile,
     CustodianSource,
     bundled_custodians,
@@ -37,12 +38,8 @@ from knowtrail.retrieval.specificity.phrases import things
 from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from rdflib import Graph
 
-    from knowtrail.graph.cli.progress import Progress
-    from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.template_pipeline import (
         PipelineResult,

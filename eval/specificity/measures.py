@@ -18,6 +18,7 @@ import numpy as np
 from knowtrail.eval.statistics import (
     SHARE,
     Interval,
+    Statistic,
     bootstrap_interval,
     first_mean,
     ratio_f1,
@@ -28,7 +29,7 @@ from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json_lines
 from knowtrail.ingest.keys import camel_case, content_key
-from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+from knowtrail.retrieval.specificity.monitoring import Group, SpecificityExperiment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.statistics import Statistic
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.specificity.monitoring import Group
 
     Row = tuple[float, ...]
 

@@ -21,17 +21,17 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.processor import SPARQLResult
-from rdflib.plugins.sparql.sparql import FrozenBindings, Query
-from rdflib.query import ResultRow
-from rdflib.term import Literal, URIRef, Variable
+from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
+from rdflib.query import Result, ResultRow
+from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
 from knowtrail.graph.rdf.expressions import check_query
 from knowtrail.graph.rdf.patterns import Alternative, block_of
-from knowtrail.graph.rdf.plan import batches, numbered_all
+from knowtrail.graph.rdf.plan import Component, Plan, batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
 from knowtrail.graph.rdf.translation import ask
-from knowtrail.graph.rdf.values import xsd_written
+from knowtrail.graph.rdf.values import Solution, xsd_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,13 +39,8 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
     from rdflib.plugins.sparql.parserutils import CompValue
-    from rdflib.plugins.sparql.sparql import QueryContext
-    from rdflib.query import Result
-    from rdflib.term import Node
 
     from knowtrail.graph.rdf.patterns import Pattern
-    from knowtrail.graph.rdf.plan import Component, Plan
-    from knowtrail.graph.rdf.values import Solution
 
 
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})

@@ -9,13 +9,13 @@ import codecs
 import itertools
 import json
 import re
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import (
     InputError,
     RdfError,
@@ -23,9 +23,9 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
 )
 from knowtrail.graph.files import whole_file
-from knowtrail.graph.rdf.mapping import LABELS
+from knowtrail.graph.rdf.mapping import LABELS, Mapping
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.triples import graph_triples
+from knowtrail.graph.rdf.triples import Triple, graph_triples
 from knowtrail.graph.rdf.vocabulary import (
     DEFAULT_BASE,
     PREFIXES,
@@ -37,14 +37,10 @@ from knowtrail.graph.rdf.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
-    from contextlib import AbstractContextManager
 
     from pyoxigraph import NamedNode, RdfFormat
 
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.triples import Triple
 
 ESCAPED = "escaped"
 """Datatype of text in RDF/XML that XML cannot hold: it stands as a JSON string."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.batches import batched
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.labels import LABELS as ALL_LABELS
 from knowtrail.graph.db.schema import (
@@ -34,15 +34,13 @@ from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
 from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.run import Run
 from knowtrail.graph.rdf.staging import NodeRow, Rows, Staging, parse
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Value, Vocabulary
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.vocabulary import Value
 
 _MOST = 8_000
 """Bytes of a value; the server refuses a transaction with a little more."""

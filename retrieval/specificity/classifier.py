@@ -25,17 +25,14 @@ from knowtrail.retrieval.specificity.cues import compares, counts, residue, unan
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder, named_kind
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
-from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE
-from knowtrail.retrieval.specificity.vocabulary import PLACES, tokens_of
+from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE, Template
+from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from sklearn.pipeline import Pipeline
-
-    from knowtrail.retrieval.specificity.query_templates import Template
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
     Array = npt.NDArray[np.float32]
 

@@ -16,6 +16,8 @@ from knowtrail.retrieval.specificity.quantities import (
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
+    Mention,
+    Token,
     data_file,
     is_asking,
     normal,
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Slots
     from knowtrail.retrieval.specificity.understanding import Understood
-    from knowtrail.retrieval.specificity.vocabulary import Mention, Token
 
 _PLACES = frozenset({*PLACES, "place"})
 _P = patterns_of("cues")

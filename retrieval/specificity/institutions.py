@@ -19,7 +19,7 @@ from knowtrail.retrieval.specificity.execution import (
     Execution,
     variables_found,
 )
-from knowtrail.retrieval.specificity.gazetteer import place_name
+from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
 from knowtrail.retrieval.specificity.quantities import NEGATOR, Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
@@ -27,15 +27,13 @@ from knowtrail.retrieval.specificity.query_templates import (
     Run,
     year_bounds,
 )
-from knowtrail.retrieval.specificity.vocabulary import PLACES, data_file
+from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, data_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.query_templates import Meant
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
     Ask = Callable[[Instantiated], Execution]
 

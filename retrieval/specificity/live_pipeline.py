@@ -18,7 +18,7 @@ from knowtrail.retrieval.specificity.class_scores import (
     write_scores,
 )
 from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
-from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.gazetteer import Gazetteer, build_gazetteer
 from knowtrail.retrieval.specificity.institutions import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.template_pipeline import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.classifier import TemplateClassifier
-    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.monitoring import (
         SpecificityExperiment,
         SpecificityMetrics,

@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
+from knowtrail.retrieval.specificity.yaml_lines import Lines, Place, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rdflib import Literal as Term
-
-    from knowtrail.retrieval.specificity.yaml_lines import Lines, Place
 
     SlotValues = Mapping[str, str | tuple[str, ...]]
     Meant = Mapping[str, Mapping[str, tuple[str, ...]]]

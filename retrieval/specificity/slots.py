@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.mention import asked_name
+from knowtrail.retrieval.specificity.mention import MentionFinder, asked_name
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
-from knowtrail.retrieval.specificity.vocabulary import normal
+from knowtrail.retrieval.specificity.vocabulary import Mention, normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry
-    from knowtrail.retrieval.specificity.mention import MentionFinder
     from knowtrail.retrieval.specificity.query_templates import Slot, Template
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")

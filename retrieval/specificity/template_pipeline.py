@@ -17,11 +17,19 @@ from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
     ClassFilter,
+    ContextTemplate,
+    FilteredClasses,
+    RankedChunk,
+    ScoreSource,
     SPARQLToContextMapper,
     SpecificityRanker,
     load_lookup,
 )
-from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
+from knowtrail.retrieval.specificity.classifier import (
+    Classification,
+    TemplateClassifier,
+    TrainedTemplateClassifier,
+)
 from knowtrail.retrieval.specificity.conversation import (
     NAMES,
     Conversation,
@@ -30,11 +38,12 @@ from knowtrail.retrieval.specificity.conversation import (
     read_conversation,
     store_turn,
 )
-from knowtrail.retrieval.specificity.cues import Account
+from knowtrail.retrieval.specificity.cues import Account, Relevance
 from knowtrail.retrieval.specificity.execution import (
     DEFAULT_BASE,
     MOST_ROWS,
     SECONDS,
+    Execution,
     execute,
     first_of,
     in_order,
@@ -42,6 +51,8 @@ from knowtrail.retrieval.specificity.execution import (
 )
 from knowtrail.retrieval.specificity.institutions import (
     NEAR,
+    Nearby,
+    Vicinity,
     asked_distance,
     narrowed,
     paired,
@@ -68,6 +79,8 @@ from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
     LANGUAGES,
     NONE,
+    Instantiated,
+    Template,
     TemplateInstantiator,
     load_templates,
     missing_slots,
@@ -79,7 +92,7 @@ from knowtrail.retrieval.specificity.understanding import (
     Understood,
     as_read,
 )
-from knowtrail.retrieval.specificity.vocabulary import language_of
+from knowtrail.retrieval.specificity.vocabulary import Mention, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,33 +101,15 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.specificity.class_scores import (
-        ContextTemplate,
-        FilteredClasses,
-        RankedChunk,
-        ScoreSource,
-    )
-    from knowtrail.retrieval.specificity.classifier import (
-        Classification,
-        TemplateClassifier,
-    )
-    from knowtrail.retrieval.specificity.cues import Relevance
-    from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
-    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.query_templates import (
-        Instantiated,
-        SlotValues,
-        Template,
-    )
+    from knowtrail.retrieval.specificity.query_templates import SlotValues
     from knowtrail.retrieval.specificity.resolver import Resolution
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 Status: TypeAlias = Literal[
     "answered", "irrelevant", "none", "lost", "missing", "failed"
