@@ -278,14 +278,11 @@ def answer(
     base: str | None,
 ) -> Result:
     """Answer a query over a graph of ours, or raise `RdfError`."""
-    parsed = _parsed(query, namespaces, base)
-    check_query(parsed.algebra)
-    if parsed.algebra.datasetClause:
-        raise RdfError("There is one graph here: leave out FROM.")
+    found = parsed(query, namespaces, base)
     held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
-        lambda: _begun(graph(), parsed, held, base),
-        parsed.prologue.namespace_manager.namespaces,
+        lambda: _begun(graph(), found, held, base),
+        found.prologue.namespace_manager.namespaces,
     )
 
 
@@ -302,14 +299,23 @@ def _begun(
     return found
 
 
+def parsed(
+    query: Any, namespaces: Dictionary[str, Any], base: str | None = None
+) -> Query:
+    """Read a query, unless it is read; raise `RdfError` for what none may do."""
+    found = query if isinstance(query, Query) else _parsed(query, namespaces, base)
+    check_query(found.algebra)
+    if found.algebra.datasetClause:
+        raise RdfError("There is one graph here: leave out FROM.")
+    return found
+
+
 def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
-    if isinstance(query, Query):
-        return query
     token = _AS_WRITTEN.set(True)
     try:
-        parsed = parseQuery(query)
-        found = translateQuery(parsed, base, dict(namespaces))
-        if found.algebra.name == "SelectQuery" and not parsed[1].projection:
+        tree = parseQuery(query)
+        found = translateQuery(tree, base, dict(namespaces))
+        if found.algebra.name == "SelectQuery" and not tree[1].projection:
             # Columns of `SELECT *` stand as they are first named; rdflib has a set.
             named = [Variable(n) for n in re.findall(r"[?$](\w+)", str(query))]
             found.algebra.PV.sort(

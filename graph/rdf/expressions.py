@@ -214,10 +214,7 @@ def stopped_after(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         if collecting:
             return
-        raise QueryTimeoutError(
-            f"The query took longer than {seconds:g} s and was stopped: ask for less, "
-            "or raise the limit."
-        )
+        raise QueryTimeoutError.after(seconds)
 
     def begin(phase: str, _: object) -> None:
         nonlocal collecting
@@ -274,7 +271,7 @@ def _timed(part: Any, context: Any, function: str, *arguments: str) -> Any:
         call: Callable[..., Any] = getattr(regex.compile(pattern, flags), function)
         return call(*arguments, **limits)
     except TimeoutError as error:
-        raise run.overdue() from error
+        raise QueryTimeoutError.after(run.seconds) from error
     except (regex.error, IndexError, OverflowError, RecursionError) as error:
         why = " ".join(str(error).split())
         msg = f"The regular expression {pattern[:80]!r} cannot be used: {why[:200]}."

@@ -173,19 +173,12 @@ class Run:
     def check(self) -> None:
         """Raise `QueryTimeoutError` where time is up."""
         if time.monotonic() > self.deadline:
-            raise self.overdue()
+            raise QueryTimeoutError.after(self.seconds)
 
     def left(self) -> float:
         """Return the seconds that are left; there are some."""
         self.check()
         return max(0.001, self.deadline - time.monotonic())
-
-    def overdue(self) -> QueryTimeoutError:
-        """Return what is raised where time is up."""
-        return QueryTimeoutError(
-            f"The query took longer than {self.seconds:g} s and was stopped: ask "
-            "for less, or raise the limit (seconds=, --time-limit)."
-        )
 
     def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
         """Run a statement and yield the values of its rows."""
