@@ -13,7 +13,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -35,7 +34,7 @@ from knowtrail.ingest.records import Failure
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
-from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES
+from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES, each_of
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.specificity.understanding import Understanding
 
+_DATA = Path(__file__).with_name("data")
 OTHERS = ("hard", "fresh")
 """Questions about more institutions, to mend causes with and to report on."""
 
@@ -110,16 +110,12 @@ _QUESTION = TypeAdapter(Question)
 
 def bundled_questions(half: str) -> Path:
     """Return a file of questions that come with Knowtrail."""
-    return _data(f"questions_{half}.jsonl")
+    return _DATA / f"questions_{half}.jsonl"
 
 
 def institutions_of(half: str) -> Path:
     """Return the file of the institutions that a half is about."""
-    return _data("custodians_fresh.jsonl") if half in OTHERS else bundled_custodians()
-
-
-def _data(name: str) -> Path:
-    return Path(str(resources.files("knowtrail.eval.specificity") / "data" / name))
+    return _DATA / "custodians_fresh.jsonl" if half in OTHERS else bundled_custodians()
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
@@ -224,9 +220,7 @@ LISTED = 25
 
 LOOKUPS = frozenset({"find_institution_by_name", "find_institution_by_identifier"})
 
-_FACTS = json.loads(
-    Path(__file__).with_name("data").joinpath("facts.json").read_bytes()
-)
+_FACTS = json.loads((_DATA / "facts.json").read_bytes())
 """Fact -> words of a question that ask for it."""
 
 _ASKED = {name: re.compile(rf"\b(?:{words})\b") for name, words in _FACTS.items()}
@@ -499,9 +493,8 @@ def _wanted_slots(question: Question, key: Key) -> set[tuple[str, str]]:
 def _found_slots(result: PipelineResult, key: Key) -> set[tuple[str, str]]:
     return {
         (name, _plain_value(name, one, key))
-        for name, value in result.slots.values.items()
-        if name in SLOTS
-        for one in ((value,) if isinstance(value, str) else value)
+        for name in SLOTS
+        for one in each_of(result.slots.values, name)
     }
 
 

@@ -13,7 +13,6 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -27,6 +26,7 @@ from knowtrail.retrieval.specificity.mention import MentionFinder, named_kind
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE, Template
 from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, tokens_of
+from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -261,8 +261,7 @@ def _weights_of(templates: Mapping[str, Template]) -> Weights:
 
 @lru_cache(maxsize=1)
 def _stored() -> Weights:
-    package = resources.files("knowtrail.retrieval.specificity")
-    return Weights.unpacked(package.joinpath("data", WEIGHTS).read_bytes())
+    return Weights.unpacked((DATA / WEIGHTS).read_bytes())
 
 
 def _suited(

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
@@ -28,6 +27,7 @@ from knowtrail.retrieval.specificity.query_templates import (
     year_bounds,
 )
 from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, data_file
+from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -242,8 +242,8 @@ def told_apart(
     if not repeated:
         return {}
     own = Vocabulary(base).property
-    query_text = Path(__file__).with_name("data").joinpath("told_apart.rq")
-    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", query_text.read_text("utf-8"))
+    sparql = (DATA / "told_apart.rq").read_text("utf-8")
+    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", sparql)
     runs = tuple(
         Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
         for name in repeated

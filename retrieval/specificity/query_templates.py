@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from importlib import resources
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.specificity.yaml_lines import Lines, Place, read_lines
+from knowtrail.retrieval.specificity.yaml_lines import DATA, Lines, Place, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,11 +103,7 @@ def load_templates(path: Path | str | None = None) -> dict[str, Template]:
 @lru_cache(maxsize=1)
 def _built_in() -> dict[str, Template]:
     """Read the templates of the product, once; tests parse their queries."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath(
-        "data", "templates.yaml"
-    )
-    with resources.as_file(place) as path:
-        return _read(path, parse=False)
+    return _read(DATA / "templates.yaml", parse=False)
 
 
 def _read(path: Path, *, parse: bool = True) -> dict[str, Template]:
@@ -350,10 +345,10 @@ def _choices(template: Template, slots: SlotValues) -> Iterator[list[tuple[str, 
     """Yield slots with each of their values; the places that are compared are one."""
     if template.each:
         yield _each(template, slots)
-    for name, value in slots.items():
+    for name in slots:
         if name in template.each:
             continue
-        values = _values(value)
+        values = each_of(slots, name)
         labelled = not template.each and template.slots[name].type in _LABELS
         if len(values) != 1 and not labelled:
             raise InputError(f"Slot {name!r} has {len(values)} values: it takes one.")
@@ -366,20 +361,18 @@ def _label(
     return {
         _LABELS[template.slots[name].type]: value
         for name, value in chosen.items()
-        if name in template.each or len(_values(slots[name])) > 1
+        if name in template.each or len(each_of(slots, name)) > 1
         if template.slots[name].type in _LABELS
     }
 
 
 def _each(template: Template, slots: SlotValues) -> list[tuple[str, str]]:
-    return [
-        (name, value)
-        for name in template.each
-        for value in _values(slots.get(name) or ())
-    ]
+    return [(name, value) for name in template.each for value in each_of(slots, name)]
 
 
-def _values(given: str | tuple[str, ...]) -> tuple[str, ...]:
+def each_of(slots: SlotValues, name: str) -> tuple[str, ...]:
+    """Return the values of a slot; none where it has none."""
+    given = slots.get(name) or ()
     return (given,) if isinstance(given, str) else given
 
 

@@ -82,6 +82,7 @@ from knowtrail.retrieval.specificity.query_templates import (
     Instantiated,
     Template,
     TemplateInstantiator,
+    each_of,
     load_templates,
     missing_slots,
 )
@@ -418,10 +419,10 @@ class Run:
         return None
 
     def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
-        nearby, letters = self.pipeline.nearby, slots.values.get("institution_type", ())
+        nearby = self.pipeline.nearby
         if nearby is None:
             return
-        types = (letters,) if isinstance(letters, str) else letters
+        types = each_of(slots.values, "institution_type")
         with self._timed("query"):
             found = nearby.found(vicinity, types)
             lacking, whole = nearby.unplaced(types)

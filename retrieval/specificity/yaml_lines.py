@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError
@@ -10,7 +11,9 @@ from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+DATA = Path(__file__).with_name("data")
+"""Where the files of this package are."""
 
 Place = tuple[str | int, ...]
 LONGEST = 2_000_000
