@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -257,15 +258,8 @@ def says(question: Question, text: str, institutions: Mapping[str, Custodian]) -
     if answer.kind == "ambiguous":
         regions = {_plain(institutions[one].region or "") for one in answer.ids}
         return all(region in said for region in regions)
-    if answer.kind == "comparison":
-        return all(
-            _beside(said, _places(place, institutions), number)
-            for place, number in answer.values.items()
-        )
-    return all(
-        _beside(said, _types(letter), number)
-        for letter, number in answer.values.items()
-    )
+    forms = partial(_places, institutions) if answer.kind == "comparison" else _types
+    return all(_beside(said, forms(one), n) for one, n in answer.values.items())
 
 
 def asked_facts(question: Question) -> tuple[str, ...]:
@@ -369,7 +363,7 @@ def _beside(said: str, words: Iterable[str], number: int) -> bool:
     )
 
 
-def _places(place: str, institutions: Mapping[str, Custodian]) -> tuple[str, ...]:
+def _places(institutions: Mapping[str, Custodian], place: str) -> tuple[str, ...]:
     """Return the names of a place: as it is, of its code, and of its region."""
     regions = {i.region for i in institutions.values() if i.subregion == place}
     names = {place, place_name(place, "en"), place_name(place, "nl"), *regions}

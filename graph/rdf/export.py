@@ -228,19 +228,11 @@ def export_rdf(
     base: str = DEFAULT_BASE,
     progress: Progress = silent,
 ) -> ExportReport:
-    """Write the graph, or what belongs to one corpus, as RDF.
+    """Write the graph, or what belongs to one corpus, to a path or an open text file.
 
     The same graph gives the same file. A file that is there is replaced when the new
-    one is whole; a failure leaves it as it was.
-
-    Args:
-        connection: The database.
-        file: Where to write: a path, or an open text file.
-        format: `turtle`, `nt`, `json-ld` or `xml`; None to go by the file's name.
-        embeddings: Whether to write vectors.
-        corpus: Name of a corpus; None for everything.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        progress: Told of nodes as they are written.
+    one is whole; a failure leaves it as it was. The format is `turtle`, `nt`, `json-ld`
+    or `xml`, by default that of the file's name; IRIs of ours begin with `base`.
 
     Raises:
         UnknownCorpusError: If there is no such corpus.

@@ -186,16 +186,11 @@ def import_rdf(
     """Store the triples of a file in the graph.
 
     Nodes are found by their keys and get the properties that the file has for them;
-    properties that it does not speak of stay. IRIs that are not ours become
+    properties that it does not speak of stay. IRIs that do not begin with `base` become
     `:Resource` nodes as neosemantics has them.
 
-    Args:
-        connection: The database.
-        source: An RDF file in UTF-8.
-        format: `turtle`, `nt`, `json-ld` or `xml`; None to go by the file's name.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        progress: Told of triples as they are read and of nodes as they are stored.
-        home: The home folder, where corpora are locked; None for that of the settings.
+    The file is in UTF-8, and its format `turtle`, `nt`, `json-ld` or `xml`, by default
+    that of its name. Corpora are locked in `home`, by default that of the settings.
 
     Raises:
         InputError: If another process writes to a corpus of the file.

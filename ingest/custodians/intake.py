@@ -104,18 +104,11 @@ def ingest_custodians(
 ) -> CustodianReport:
     """Store the institutions of a file, and a document of each.
 
-    Args:
-        connection: The database.
-        file: Where they are.
-        corpus: Name of the corpus that they belong to.
-        settings: Where working files go.
-        embedder: The model for the documents; None stores institutions alone.
-        country: ISO 3166-1 code of rows that neither state nor imply one.
-        guess: Whether type and city are guessed from title and address.
-        cleanup: `full` also deletes institutions of the corpus that are gone from
-            the file, with their documents, unless a row of the file has no name or a
-            malformed identifier and may be theirs; `none` keeps changed ones as stored.
-        progress: Told of each stage.
+    Without an embedder institutions are stored alone. Rows that neither state nor imply
+    a country have that code of ISO 3166-1; `guess` is whether type and city are guessed
+    from title and address. The cleanup `full` also deletes institutions of the corpus
+    that are gone from the file, with their documents, unless a row of the file has no
+    name or a malformed identifier and may be theirs; `none` keeps changed ones.
 
     Raises:
         InputError: For a name that cannot be used, a corpus that is being written, or

@@ -126,21 +126,12 @@ def open_pipeline(
 ) -> TemplatePipeline:
     """Return a pipeline that reads the database live.
 
-    Args:
-        connection: The database; it is left open.
-        settings: Where models are found.
-        corpus: Whose institutions are found and whose chunks are searched. None finds
-            all, and searches the one corpus whose chunks have classes, if it is one.
-        model: Writes answers; None answers in fixed words.
-        record: Whether turns are stored, and the scores of classes.
-        templates: A file of templates; None takes those of the product.
-        classifier: Tells the template; None takes the one trained on examples.
-        understanding: Such as `ByModel(model)`; None understands by rules.
-        metrics: What counts; None counts nothing.
-        experiment: Which sessions are filtered; None filters all.
-        base: Where the IRIs of the graph begin.
-        seconds: Time limit of the queries of one question.
-        chunks: Whether chunks are searched beside rows, which needs the embedder.
+    The connection is left open. Institutions of the corpus are found, and its chunks
+    searched; without one all are found, and the one corpus is searched whose chunks
+    have classes, if it is one. `record` is whether turns are stored, and the scores of
+    classes; `templates` is a file, `seconds` the time limit of the queries of one
+    question, `chunks` whether they are searched beside rows, which needs the embedder.
+    The rest are fields of `TemplatePipeline` and of its options.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.

@@ -8,12 +8,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.specificity.yaml_lines import DATA, Lines, Place, read_lines
@@ -60,6 +68,14 @@ class Slot(BaseModel, frozen=True, extra="forbid"):
     values: tuple[str, ...] = ()
     default: str | None = None
 
+    @model_validator(mode="after")
+    def _check_choice(self) -> Self:
+        if (self.type == "choice") != bool(self.values):
+            raise ValueError("a choice, and only a choice, lists its values.")
+        if self.values and self.default not in {None, *self.values}:
+            raise ValueError(f"default is {self.default!r}: write one of the values.")
+        return self
+
 
 class Variant(BaseModel, frozen=True, extra="forbid"):
     """A query without prefixes, and the slots that must have a value for it."""
@@ -70,27 +86,39 @@ class Variant(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A kind of question with its query.
+def _as_variants(sparql: Any) -> Any:
+    return [{"when": (), "query": sparql}] if isinstance(sparql, str) else sparql or ()
+
+
+class Template(BaseModel, frozen=True, extra="forbid"):
+    """A kind of question with its query, as a file has it.
 
     Attributes:
+        listed: Its slots, `slots` in the file; see there.
         examples: Questions by language, with `{slot}` for values.
-        variants: Queries, the first suitable one is taken; none for `none`.
+        variants: Queries, `sparql` in the file, the first suitable one is taken; none
+            for `none`.
         one_of: Slots of which one must have a value.
         each: Slots that may have several values, two or more in all: the query runs
             once for each.
         intent: What its questions are after, one of `INTENTS`; None says nothing.
     """
 
-    id: str
-    description: str
-    slots: Mapping[str, Slot]
-    examples: Mapping[str, tuple[str, ...]]
-    variants: tuple[Variant, ...]
+    id: str = Field(pattern=_ID)
+    description: Annotated[_Text, StringConstraints(strip_whitespace=True)]
+    listed: tuple[Slot, ...] = Field(alias="slots")
+    examples: dict[str, Annotated[tuple[_Text, ...], Field(min_length=1)]]
+    variants: Annotated[tuple[Variant, ...], BeforeValidator(_as_variants)] = Field(
+        (), alias="sparql"
+    )
     one_of: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
-    intent: str | None = None
+    intent: Literal[INTENTS] | None = None  # type: ignore[valid-type]
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """Return the slots by name."""
+        return {slot.name: slot for slot in self.listed}
 
 
 def load_templates(path: Path | str | None = None) -> dict[str, Template]:
@@ -127,19 +155,6 @@ def _read(path: Path, *, parse: bool = True) -> dict[str, Template]:
     return found
 
 
-class _Given(BaseModel, extra="forbid"):
-    """A template as the file has it."""
-
-    id: str = Field(pattern=_ID)
-    description: str = Field(pattern=r"\S")
-    slots: list[Slot]
-    examples: dict[str, Annotated[list[_Text], Field(min_length=1)]]
-    sparql: str | tuple[Variant, ...] | None = None
-    one_of: list[str] = []
-    each: list[str] = []
-    intent: Literal[INTENTS] | None = None  # type: ignore[valid-type]
-
-
 @dataclass
 class _Reader:
     """Reads one template; its errors say where they are."""
@@ -157,34 +172,19 @@ class _Reader:
         if isinstance(value, dict):
             self._id = str(value.get("id", "?"))[:80]
         try:
-            given = _Given.model_validate(value)
+            found = Template.model_validate(value)
         except ValidationError as error:
             raise self._wrong(error) from error
-        slots: dict[str, Slot] = {}
-        for index, slot in enumerate(given.slots):
-            if slot.name in slots:
-                raise self.error(f"slot {slot.name!r} occurs twice.", "slots", index)
-            if (slot.type == "choice") != bool(slot.values):
-                msg = "a choice, and only a choice, lists its values."
-                raise self.error(msg, "slots", index)
-            if slot.values and slot.default not in {None, *slot.values}:
-                msg = f"default is {slot.default!r}: write one of the values."
-                raise self.error(msg, "slots", index)
-            slots[slot.name] = slot
+        names = [slot.name for slot in found.listed]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise self.error(f"slot {name!r} occurs twice.", "slots", index)
         for key in ("one_of", "each"):
-            if not slots.keys() >= set(getattr(given, key)):
+            if not found.slots.keys() >= set(getattr(found, key)):
                 raise self.error(f"{key} must list slots of the template.", key)
-        self._check_examples(given, {*slots} if self._id != NONE else {*_MASKS})
-        return Template(
-            id=given.id,
-            description=given.description.strip(),
-            slots=slots,
-            examples={one: tuple(given.examples[one]) for one in LANGUAGES},
-            variants=self._variants(given, slots),
-            one_of=tuple(given.one_of),
-            each=tuple(given.each),
-            intent=given.intent,
-        )
+        self._check_examples(found)
+        self._check_variants(found)
+        return found
 
     def _wrong(self, error: ValidationError) -> InputError:
         """Return what is wrong first; an unknown key goes before what it stands for."""
@@ -197,41 +197,37 @@ class _Reader:
             "string_pattern_mismatch": (
                 f"{name} is {found!r}: write a text; an id is made of a-z, 0-9, _."
             ),
-            "list_type": f"{name} must be a list; [] for none.",
+            "tuple_type": f"{name} must be a list; [] for none.",
+            "value_error": str(first.get("ctx", {}).get("error")),
         }.get(first["type"], f"{name} is {found!r}: {first['msg']}.")
         return self.error(text, *first["loc"])
 
-    def _check_examples(self, given: _Given, allowed: set[str]) -> None:
+    def _check_examples(self, found: Template) -> None:
         """Refuse examples of other languages, or with slots that are not there."""
-        if set(given.examples) != set(LANGUAGES):
+        if set(found.examples) != set(LANGUAGES):
             msg = f"examples must have the languages {', '.join(LANGUAGES)}."
             raise self.error(msg, "examples")
-        for language, texts in given.examples.items():
+        allowed = found.slots.keys() if found.id != NONE else _MASKS
+        for language, texts in found.examples.items():
             for index, text in enumerate(texts):
                 if unknown := set(_PLACEHOLDER.findall(text)) - allowed:
                     msg = f"example {text!r} names no slot: {sorted(unknown)}."
                     raise self.error(msg, "examples", language, index)
 
-    def _variants(
-        self, given: _Given, slots: Mapping[str, Slot]
-    ) -> tuple[Variant, ...]:
-        if given.id == NONE or given.intent == "near":
-            if given.sparql is not None:
-                msg = "`none` and what is near a town have no query."
-                raise self.error(msg, "sparql")
-            return ()
-        if not given.sparql:
-            raise self.error("sparql is missing: a query, or a list of them.", "sparql")
-        if isinstance(given.sparql, str):
-            self._check_query(given.sparql, slots, "sparql")
-            return (Variant(when=(), query=given.sparql),)
-        known = {*slots, *(_MADE[name] for name in slots if name in _MADE)}
-        for index, one in enumerate(given.sparql):
+    def _check_variants(self, found: Template) -> None:
+        if (found.id == NONE or found.intent == "near") == bool(found.variants):
+            msg = (
+                "`none` and what is near a town have no query."
+                if found.variants
+                else "sparql is missing: a query, or a list of them."
+            )
+            raise self.error(msg, "sparql")
+        known = {*found.slots, *(_MADE[n] for n in found.slots if n in _MADE)}
+        for index, one in enumerate(found.variants):
             if not known >= set(one.when):
                 msg = "`when` must list slots of the template."
                 raise self.error(msg, "sparql", index)
-            self._check_query(one.sparql, slots, "sparql", index)
-        return given.sparql
+            self._check_query(one.sparql, found.slots, "sparql", index)
 
     def _check_query(
         self, query: str, slots: Mapping[str, Slot], *place: str | int

@@ -260,6 +260,9 @@ class Run:
         finally:
             self.seconds[step] = time.perf_counter() - begin
 
+    def _note(self, text: str) -> None:
+        self.known["notes"] = (*self.known["notes"], text)
+
     def result(self, k: int, *, strict: bool) -> PipelineResult:
         """Take every step that the question comes to."""
         if (refusal := self.understood()) is not None:
@@ -410,8 +413,7 @@ class Run:
             self._hint(slots)
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
-            told = fixed_text(f"unranked_{kind}", self.language)
-            self.known["notes"] = (*self.known["notes"], told)
+            self._note(fixed_text(f"unranked_{kind}", self.language))
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
@@ -430,8 +432,7 @@ class Run:
         self.known |= {"execution": found, "total": total}
         if lacking:
             what = things(slots.values, self.language, whole)
-            told = fixed_text("unplaced", self.language, lacking, whole, what)
-            self.known["notes"] = (*self.known["notes"], told)
+            self._note(fixed_text("unplaced", self.language, lacking, whole, what))
 
     def _hint(self, slots: Slots) -> None:
         """Note towns whose longer names may be meant, where nothing was found."""
@@ -439,8 +440,7 @@ class Run:
         city = slots.first().get("city", "")
         if longer := gazetteer.longer_names("city", city):
             doubt = Doubt("longer", "city", city, longer)
-            text = doubt_text(doubt, self.language)
-            self.known["notes"] = (*self.known["notes"], text)
+            self._note(doubt_text(doubt, self.language))
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
@@ -523,7 +523,7 @@ class Run:
             except KnowtrailError as error:
                 if template.id != NONE:
                     raise
-                self.known["notes"] = (*self.known["notes"], str(error))
+                self._note(str(error))
                 return
             scores = {**classes.kept, **classes.dropped} if restricted else {}
             self.known["chunks"] = pipeline.ranker.rank(chunks, scores)
@@ -549,7 +549,7 @@ class Run:
                     seconds=self.pipeline.options.answer_seconds,
                 )
             except ModelError as error:
-                self.known["notes"] = (*self.known["notes"], str(error))
+                self._note(str(error))
                 return self.end(*plain)
         self.known["model"] = self.pipeline.model.name
         return self.end("answered", answer)
