@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.extras import extra
-from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.retrieval.specificity.vocabulary import data_file
 from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 

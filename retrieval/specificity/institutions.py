@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
-from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.ingest.custodians import custodians_near, custodians_unplaced
 from knowtrail.retrieval.specificity.execution import (
-    DEFAULT_BASE,
     MOST_ROWS,
     Execution,
     variables_found,

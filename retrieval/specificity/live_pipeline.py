@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.ingest.corpus import check_corpus
 from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.specificity.class_scores import (
@@ -17,7 +17,7 @@ from knowtrail.retrieval.specificity.class_scores import (
     load_lookup,
     write_scores,
 )
-from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
+from knowtrail.retrieval.specificity.execution import SECONDS
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, build_gazetteer
 from knowtrail.retrieval.specificity.institutions import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates

@@ -13,6 +13,7 @@ from knowtrail.graph.errors import (
     ModelError,
     QueryTimeoutError,
 )
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
@@ -40,7 +41,6 @@ from knowtrail.retrieval.specificity.conversation import (
 )
 from knowtrail.retrieval.specificity.cues import Account, Relevance
 from knowtrail.retrieval.specificity.execution import (
-    DEFAULT_BASE,
     MOST_ROWS,
     SECONDS,
     Execution,
