@@ -96,6 +96,14 @@ class IngestError(KnowtrailError):
 class QueryTimeoutError(KnowtrailError, TimeoutError):
     """A query took longer than it may, and was stopped."""
 
+    @classmethod
+    def after(cls, seconds: float) -> QueryTimeoutError:
+        """Return the error that a time limit gives."""
+        return cls(
+            f"The query took longer than {seconds:g} s and was stopped: ask for less, "
+            "or raise the limit (seconds=, --time-limit)."
+        )
+
 
 class DatabaseError(KnowtrailError):
     """Neo4j refused a statement or failed while running it."""

@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import resources
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import read_json_lines
 from knowtrail.ingest.custodians import (
     CLASS_NAMES,
+    Custodian,
     CustodianFile,
     CustodianSource,
     bundled_custodians,
@@ -34,15 +35,11 @@ from knowtrail.ingest.records import Failure
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
-from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES
+from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES, each_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from rdflib import Graph
 
-    from knowtrail.graph.cli.progress import Progress
-    from knowtrail.ingest.custodians import Custodian
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.template_pipeline import (
         PipelineResult,
@@ -50,6 +47,7 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.specificity.understanding import Understanding
 
+_DATA = Path(__file__).with_name("data")
 OTHERS = ("hard", "fresh")
 """Questions about more institutions, to mend causes with and to report on."""
 
@@ -113,16 +111,12 @@ _QUESTION = TypeAdapter(Question)
 
 def bundled_questions(half: str) -> Path:
     """Return a file of questions that come with Knowtrail."""
-    return _data(f"questions_{half}.jsonl")
+    return _DATA / f"questions_{half}.jsonl"
 
 
 def institutions_of(half: str) -> Path:
     """Return the file of the institutions that a half is about."""
-    return _data("custodians_fresh.jsonl") if half in OTHERS else bundled_custodians()
-
-
-def _data(name: str) -> Path:
-    return Path(str(resources.files("knowtrail.eval.specificity") / "data" / name))
+    return _DATA / "custodians_fresh.jsonl" if half in OTHERS else bundled_custodians()
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
@@ -227,9 +221,7 @@ LISTED = 25
 
 LOOKUPS = frozenset({"find_institution_by_name", "find_institution_by_identifier"})
 
-_FACTS = json.loads(
-    Path(__file__).with_name("data").joinpath("facts.json").read_bytes()
-)
+_FACTS = json.loads((_DATA / "facts.json").read_bytes())
 """Fact -> words of a question that ask for it."""
 
 _ASKED = {name: re.compile(rf"\b(?:{words})\b") for name, words in _FACTS.items()}
@@ -266,15 +258,8 @@ def says(question: Question, text: str, institutions: Mapping[str, Custodian]) -
     if answer.kind == "ambiguous":
         regions = {_plain(institutions[one].region or "") for one in answer.ids}
         return all(region in said for region in regions)
-    if answer.kind == "comparison":
-        return all(
-            _beside(said, _places(place, institutions), number)
-            for place, number in answer.values.items()
-        )
-    return all(
-        _beside(said, _types(letter), number)
-        for letter, number in answer.values.items()
-    )
+    forms = partial(_places, institutions) if answer.kind == "comparison" else _types
+    return all(_beside(said, forms(one), n) for one, n in answer.values.items())
 
 
 def asked_facts(question: Question) -> tuple[str, ...]:
@@ -378,7 +363,7 @@ def _beside(said: str, words: Iterable[str], number: int) -> bool:
     )
 
 
-def _places(place: str, institutions: Mapping[str, Custodian]) -> tuple[str, ...]:
+def _places(institutions: Mapping[str, Custodian], place: str) -> tuple[str, ...]:
     """Return the names of a place: as it is, of its code, and of its region."""
     regions = {i.region for i in institutions.values() if i.subregion == place}
     names = {place, place_name(place, "en"), place_name(place, "nl"), *regions}
@@ -502,9 +487,8 @@ def _wanted_slots(question: Question, key: Key) -> set[tuple[str, str]]:
 def _found_slots(result: PipelineResult, key: Key) -> set[tuple[str, str]]:
     return {
         (name, _plain_value(name, one, key))
-        for name, value in result.slots.values.items()
-        if name in SLOTS
-        for one in ((value,) if isinstance(value, str) else value)
+        for name in SLOTS
+        for one in each_of(result.slots.values, name)
     }
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from knowtrail.eval.statistics import (
     SHARE,
     Interval,
+    Statistic,
     bootstrap_interval,
     first_mean,
     ratio_f1,
@@ -28,7 +29,7 @@ from knowtrail.eval.store import EvalRecord, EvalRun, Metric, StoredField, store
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json_lines
 from knowtrail.ingest.keys import camel_case, content_key
-from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
+from knowtrail.retrieval.specificity.monitoring import Group, SpecificityExperiment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.statistics import Statistic
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.specificity.monitoring import Group
 
     Row = tuple[float, ...]
 
@@ -79,7 +78,7 @@ class SpecificityResults:
 
     experiment: SpecificityExperiment = field(default_factory=SpecificityExperiment)
     _scores: dict[str, list[float]] = field(default_factory=dict)
-    _unchecked: set[str] = field(default_factory=set)
+    _checked: set[str] = field(default_factory=set)
 
     def log_result(
         self, session_id: str, quality_score: float, *, group: str | None = None
@@ -90,8 +89,6 @@ class SpecificityResults:
             raise InputError(msg)
         if group is not None:
             self.check_group(session_id, group)
-        elif session_id not in self._scores:
-            self._unchecked.add(session_id)
         self._scores.setdefault(session_id, []).append(float(quality_score))
         return self.experiment.group(session_id)
 
@@ -105,7 +102,7 @@ class SpecificityResults:
                 f"{self.experiment.traffic_split:g} deals it {dealt!r}: give the name "
                 "and the share that were used."
             )
-        self._unchecked.discard(session_id)
+        self._checked.add(session_id)
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -115,7 +112,7 @@ class SpecificityResults:
     @property
     def unchecked(self) -> tuple[str, ...]:
         """Return the sessions whose group is only dealt, and known from nowhere."""
-        return tuple(sorted(self._unchecked))
+        return tuple(sorted(self._scores.keys() - self._checked))
 
     def session_means(self, group: Group) -> list[float]:
         """Return the mean quality of each session of a group, by session id."""
@@ -127,18 +124,14 @@ class SpecificityResults:
 
     def table(self, *, seed: int = 0) -> ExperimentTable:
         """Return the result so far."""
-        control = self.session_means("control")
-        treatment = self.session_means("treatment")
+        groups = self.session_means("control"), self.session_means("treatment")
+        control, treatment = (float(np.mean(g)) if g else None for g in groups)
         return ExperimentTable(
-            control=float(np.mean(control)) if control else None,
-            treatment=float(np.mean(treatment)) if treatment else None,
-            control_sessions=len(control),
-            treatment_sessions=len(treatment),
-            difference=(
-                difference_interval(control, treatment, seed=seed)
-                if control and treatment
-                else None
-            ),
+            control=control,
+            treatment=treatment,
+            control_sessions=len(groups[0]),
+            treatment_sessions=len(groups[1]),
+            difference=difference_interval(*groups, seed=seed) if all(groups) else None,
         )
 
 

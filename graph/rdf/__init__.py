@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from knowtrail.graph.rdf.export import ExportReport, export_rdf
-from knowtrail.graph.rdf.loading import ImportReport, import_rdf
-from knowtrail.graph.rdf.store import LiveStore, live_graph, memory_graph
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from typing import TYPE_CHECKING
+
+from knowtrail.graph.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from knowtrail.graph.rdf.export import ExportReport, export_rdf
+    from knowtrail.graph.rdf.loading import ImportReport, import_rdf
+    from knowtrail.graph.rdf.store import LiveStore, live_graph, memory_graph
+    from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 
 __all__ = [
     "DEFAULT_BASE",
@@ -18,3 +23,5 @@ __all__ = [
     "live_graph",
     "memory_graph",
 ]
+
+__getattr__ = lazy_names(__name__)

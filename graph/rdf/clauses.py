@@ -11,12 +11,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.rdf.mapping import LABELS
+from knowtrail.graph.rdf.mapping import LABELS, Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from knowtrail.graph.rdf.mapping import Mapping
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _URI_LABELS = tuple(label for label, rule in LABELS.items() if rule.uri)

@@ -21,17 +21,17 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.processor import SPARQLResult
-from rdflib.plugins.sparql.sparql import FrozenBindings, Query
-from rdflib.query import ResultRow
-from rdflib.term import Literal, URIRef, Variable
+from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
+from rdflib.query import Result, ResultRow
+from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
 from knowtrail.graph.rdf.expressions import check_query
 from knowtrail.graph.rdf.patterns import Alternative, block_of
-from knowtrail.graph.rdf.plan import batches, numbered_all
+from knowtrail.graph.rdf.plan import Component, Plan, batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
 from knowtrail.graph.rdf.translation import ask
-from knowtrail.graph.rdf.values import xsd_written
+from knowtrail.graph.rdf.values import Solution, xsd_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,13 +39,8 @@ if TYPE_CHECKING:
 
     from rdflib import Graph
     from rdflib.plugins.sparql.parserutils import CompValue
-    from rdflib.plugins.sparql.sparql import QueryContext
-    from rdflib.query import Result
-    from rdflib.term import Node
 
     from knowtrail.graph.rdf.patterns import Pattern
-    from knowtrail.graph.rdf.plan import Component, Plan
-    from knowtrail.graph.rdf.values import Solution
 
 
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
@@ -283,14 +278,11 @@ def answer(
     base: str | None,
 ) -> Result:
     """Answer a query over a graph of ours, or raise `RdfError`."""
-    parsed = _parsed(query, namespaces, base)
-    check_query(parsed.algebra)
-    if parsed.algebra.datasetClause:
-        raise RdfError("There is one graph here: leave out FROM.")
+    found = parsed(query, namespaces, base)
     held = {name: xsd_written(term) for name, term in bindings.items()}
     return LiveResult(
-        lambda: _begun(graph(), parsed, held, base),
-        parsed.prologue.namespace_manager.namespaces,
+        lambda: _begun(graph(), found, held, base),
+        found.prologue.namespace_manager.namespaces,
     )
 
 
@@ -307,14 +299,23 @@ def _begun(
     return found
 
 
+def parsed(
+    query: Any, namespaces: Dictionary[str, Any], base: str | None = None
+) -> Query:
+    """Read a query, unless it is read; raise `RdfError` for what none may do."""
+    found = query if isinstance(query, Query) else _parsed(query, namespaces, base)
+    check_query(found.algebra)
+    if found.algebra.datasetClause:
+        raise RdfError("There is one graph here: leave out FROM.")
+    return found
+
+
 def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Query:
-    if isinstance(query, Query):
-        return query
     token = _AS_WRITTEN.set(True)
     try:
-        parsed = parseQuery(query)
-        found = translateQuery(parsed, base, dict(namespaces))
-        if found.algebra.name == "SelectQuery" and not parsed[1].projection:
+        tree = parseQuery(query)
+        found = translateQuery(tree, base, dict(namespaces))
+        if found.algebra.name == "SelectQuery" and not tree[1].projection:
             # Columns of `SELECT *` stand as they are first named; rdflib has a set.
             named = [Variable(n) for n in re.findall(r"[?$](\w+)", str(query))]
             found.algebra.PV.sort(

@@ -9,13 +9,13 @@ import codecs
 import itertools
 import json
 import re
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import (
     InputError,
     RdfError,
@@ -23,9 +23,9 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
 )
 from knowtrail.graph.files import whole_file
-from knowtrail.graph.rdf.mapping import LABELS
+from knowtrail.graph.rdf.mapping import LABELS, Mapping
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.triples import graph_triples
+from knowtrail.graph.rdf.triples import Triple, graph_triples
 from knowtrail.graph.rdf.vocabulary import (
     DEFAULT_BASE,
     PREFIXES,
@@ -37,14 +37,10 @@ from knowtrail.graph.rdf.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
-    from contextlib import AbstractContextManager
 
     from pyoxigraph import NamedNode, RdfFormat
 
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.triples import Triple
 
 ESCAPED = "escaped"
 """Datatype of text in RDF/XML that XML cannot hold: it stands as a JSON string."""
@@ -232,19 +228,11 @@ def export_rdf(
     base: str = DEFAULT_BASE,
     progress: Progress = silent,
 ) -> ExportReport:
-    """Write the graph, or what belongs to one corpus, as RDF.
+    """Write the graph, or what belongs to one corpus, to a path or an open text file.
 
     The same graph gives the same file. A file that is there is replaced when the new
-    one is whole; a failure leaves it as it was.
-
-    Args:
-        connection: The database.
-        file: Where to write: a path, or an open text file.
-        format: `turtle`, `nt`, `json-ld` or `xml`; None to go by the file's name.
-        embeddings: Whether to write vectors.
-        corpus: Name of a corpus; None for everything.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        progress: Told of nodes as they are written.
+    one is whole; a failure leaves it as it was. The format is `turtle`, `nt`, `json-ld`
+    or `xml`, by default that of the file's name; IRIs of ours begin with `base`.
 
     Raises:
         UnknownCorpusError: If there is no such corpus.

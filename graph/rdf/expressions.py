@@ -12,7 +12,6 @@ lets other threads run, and understands `re`'s expressions and `\p{L}`.
 
 from __future__ import annotations
 
-import gc
 import operator
 import re
 import signal
@@ -198,39 +197,18 @@ def check_query(part: Any) -> None:
 def stopped_after(seconds: float) -> Iterator[None]:
     """Stop whatever runs inside after some seconds, regular expressions as well.
 
-    A program's main thread alone can be stopped so, where the system has timers;
-    elsewhere nothing is done. Python drops what is raised while it collects garbage,
-    so there nothing is raised, and whoever goes on is stopped a second later.
-
-    Raises:
-        QueryTimeoutError: If it takes longer.
+    It then raises `QueryTimeoutError`. A program's main thread alone can be stopped so,
+    where the system has timers. Python drops what is raised while it collects garbage:
+    then it is raised once more, a second later.
     """
     main = threading.current_thread() is threading.main_thread()
     if not main or not hasattr(signal, "setitimer"):
         yield
         return
-    collecting = False
 
     def stop(*_: object) -> None:
-        if collecting:
-            return
-        raise QueryTimeoutError(
-            f"The query took longer than {seconds:g} s and was stopped: ask for less, "
-            "or raise the limit."
-        )
+        raise QueryTimeoutError.after(seconds)
 
-    def begin(phase: str, _: object) -> None:
-        nonlocal collecting
-        if phase == "start":
-            collecting = True
-
-    def end(phase: str, _: object) -> None:
-        nonlocal collecting
-        if phase == "stop":
-            collecting = False
-
-    gc.callbacks.insert(0, begin)
-    gc.callbacks.append(end)
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
@@ -238,8 +216,6 @@ def stopped_after(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        gc.callbacks.remove(begin)
-        gc.callbacks.remove(end)
 
 
 def _matches(part: Any, context: Any) -> Literal:
@@ -274,7 +250,7 @@ def _timed(part: Any, context: Any, function: str, *arguments: str) -> Any:
         call: Callable[..., Any] = getattr(regex.compile(pattern, flags), function)
         return call(*arguments, **limits)
     except TimeoutError as error:
-        raise run.overdue() from error
+        raise QueryTimeoutError.after(run.seconds) from error
     except (regex.error, IndexError, OverflowError, RecursionError) as error:
         why = " ".join(str(error).split())
         msg = f"The regular expression {pattern[:80]!r} cannot be used: {why[:200]}."

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.batches import batched
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.labels import LABELS as ALL_LABELS
 from knowtrail.graph.db.schema import (
@@ -34,15 +34,13 @@ from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
 from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.run import Run
 from knowtrail.graph.rdf.staging import NodeRow, Rows, Staging, parse
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Value, Vocabulary
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.vocabulary import Value
 
 _MOST = 8_000
 """Bytes of a value; the server refuses a transaction with a little more."""
@@ -188,16 +186,11 @@ def import_rdf(
     """Store the triples of a file in the graph.
 
     Nodes are found by their keys and get the properties that the file has for them;
-    properties that it does not speak of stay. IRIs that are not ours become
+    properties that it does not speak of stay. IRIs that do not begin with `base` become
     `:Resource` nodes as neosemantics has them.
 
-    Args:
-        connection: The database.
-        source: An RDF file in UTF-8.
-        format: `turtle`, `nt`, `json-ld` or `xml`; None to go by the file's name.
-        base: What the IRIs of nodes, properties and relationships begin with.
-        progress: Told of triples as they are read and of nodes as they are stored.
-        home: The home folder, where corpora are locked; None for that of the settings.
+    The file is in UTF-8, and its format `turtle`, `nt`, `json-ld` or `xml`, by default
+    that of its name. Corpora are locked in `home`, by default that of the settings.
 
     Raises:
         InputError: If another process writes to a corpus of the file.

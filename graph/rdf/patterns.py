@@ -16,18 +16,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rdflib.term import BNode, Literal, URIRef, Variable
+from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
-from knowtrail.graph.rdf.mapping import LABELS, TERMS
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
 from knowtrail.graph.rdf.vocabulary import RDF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rdflib.plugins.sparql.parserutils import CompValue
-    from rdflib.term import Node
-
-    from knowtrail.graph.rdf.mapping import Mapping
 
     Pattern = tuple[Node, Node, Node]
 

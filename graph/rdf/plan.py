@@ -9,23 +9,19 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rdflib.paths import InvPath, Path, SequencePath
-from rdflib.term import Literal, URIRef, Variable
+from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.rdf.clauses import arms_of
 from knowtrail.graph.rdf.patterns import NODE, VALUE, Reading, is_variable, readings
-from knowtrail.graph.rdf.translation import Translation, send
-from knowtrail.graph.rdf.values import candidates, iri_of_term
+from knowtrail.graph.rdf.translation import Message, Translation, send
+from knowtrail.graph.rdf.values import Runner, Solution, candidates, iri_of_term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
-    from rdflib.term import Node
-
     from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.patterns import Pattern
-    from knowtrail.graph.rdf.translation import Message
-    from knowtrail.graph.rdf.values import Runner, Solution
 
 Signature = tuple[tuple[Any, ...], ...]
 

@@ -15,9 +15,9 @@ from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
 from knowtrail.graph.rdf.plan import Plan
-from knowtrail.graph.rdf.triples import graph_triples, predicates_of, triples_of
+from knowtrail.graph.rdf.triples import Triple, graph_triples, predicates_of, triples_of
 from knowtrail.graph.rdf.values import literal_term, node_term, xsd_written
-from knowtrail.graph.rdf.vocabulary import Value
+from knowtrail.graph.rdf.vocabulary import Value, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from neo4j import Session
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.triples import Triple
-    from knowtrail.graph.rdf.vocabulary import Vocabulary
 
     Terms = tuple[Any, Any, Any]
     Solver = Callable[[Any, Sequence[Any]], Iterable[tuple[int, Any]]]
@@ -175,19 +173,12 @@ class Run:
     def check(self) -> None:
         """Raise `QueryTimeoutError` where time is up."""
         if time.monotonic() > self.deadline:
-            raise self.overdue()
+            raise QueryTimeoutError.after(self.seconds)
 
     def left(self) -> float:
         """Return the seconds that are left; there are some."""
         self.check()
         return max(0.001, self.deadline - time.monotonic())
-
-    def overdue(self) -> QueryTimeoutError:
-        """Return what is raised where time is up."""
-        return QueryTimeoutError(
-            f"The query took longer than {self.seconds:g} s and was stopped: ask "
-            "for less, or raise the limit (seconds=, --time-limit)."
-        )
 
     def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
         """Run a statement and yield the values of its rows."""

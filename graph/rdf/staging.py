@@ -13,11 +13,12 @@ import itertools
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from knowtrail.graph.errors import RdfError, SourceError
@@ -33,14 +34,15 @@ from knowtrail.graph.rdf.patterns import (
     table_types,
 )
 from knowtrail.graph.rdf.values import ordered
-from knowtrail.graph.rdf.vocabulary import DATES, PREFIXES, RDF, XSD, Value, is_iri
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from collections.abc import Mapping as Dictionary
-
-    from knowtrail.graph.rdf.vocabulary import Vocabulary
-
+from knowtrail.graph.rdf.vocabulary import (
+    DATES,
+    PREFIXES,
+    RDF,
+    XSD,
+    Value,
+    Vocabulary,
+    is_iri,
+)
 
 _ROWS = 5_000
 _TABLES = Path(__file__).with_name("staging.sql").read_text("utf-8")

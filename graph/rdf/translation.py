@@ -15,10 +15,10 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rdflib.term import URIRef
+from rdflib.term import Node, URIRef
 
-from knowtrail.graph.rdf.clauses import Statement
-from knowtrail.graph.rdf.mapping import LABELS, TERMS, numbered
+from knowtrail.graph.rdf.clauses import Arm, Statement
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping, numbered
 from knowtrail.graph.rdf.patterns import (
     NODE,
     STATEMENT,
@@ -27,17 +27,11 @@ from knowtrail.graph.rdf.patterns import (
     is_variable,
     table_types,
 )
-from knowtrail.graph.rdf.values import literal_term, node_term
+from knowtrail.graph.rdf.values import Runner, Solution, literal_term, node_term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
-
-    from rdflib.term import Node
-
-    from knowtrail.graph.rdf.clauses import Arm
-    from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.values import Runner, Solution
 
 
 _ORDER = {label: place for place, label in enumerate(LABELS)}

@@ -14,16 +14,14 @@ from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.rdf.clauses import arms_of, incoming_text, node_text, page_text
-from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, numbered
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, numbered
 from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
-from knowtrail.graph.rdf.values import candidates, iri_of_term
+from knowtrail.graph.rdf.values import Runner, candidates, iri_of_term
 from knowtrail.graph.rdf.vocabulary import RDF, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.values import Runner
 
 _PAGE = 200
 """Nodes read at once."""

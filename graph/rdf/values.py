@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from knowtrail.graph.db.driver import Zone
-from knowtrail.graph.rdf.vocabulary import DATES, GEO, RDF, XSD, Value
+from knowtrail.graph.rdf.vocabulary import DATES, GEO, RDF, XSD, Value, Vocabulary
 
 if TYPE_CHECKING:
     from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.vocabulary import Vocabulary
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.identifiers import country_exists, parse_ghcid, parse_isil
+from knowtrail.graph.identifiers import Ghcid, country_exists, parse_ghcid, parse_isil
 from knowtrail.ingest.custodians.columns import (
     AXES,
     Misplaced,
@@ -29,6 +29,7 @@ from knowtrail.ingest.custodians.columns import (
     web_address,
 )
 from knowtrail.ingest.custodians.guessing import (
+    Guess,
     Towns,
     guess_city,
     guess_country,
@@ -37,14 +38,11 @@ from knowtrail.ingest.custodians.guessing import (
 from knowtrail.ingest.custodians.institution import CLASS_NAMES, Custodian
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.prepare import clean_plain
-from knowtrail.ingest.sources.table import TableFile
+from knowtrail.ingest.sources.table import Row, TableFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from knowtrail.graph.identifiers import Ghcid
-    from knowtrail.ingest.custodians.guessing import Guess
-    from knowtrail.ingest.sources.table import Row
 
 _KEPT = 100
 _LONGEST_VALUES = {"city": 200, "region": 200, "uri": 2_000}

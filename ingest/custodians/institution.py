@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neo4j.spatial import WGS84Point
 
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.keys import camel_case, content_key
-from knowtrail.ingest.records import RawDocument
-
-if TYPE_CHECKING:
-    from knowtrail.ingest.records import Scalar
+from knowtrail.ingest.records import RawDocument, Scalar
 
 _DATA = resources.files("knowtrail.ingest.data.heritage") / "institutions.json"
 TABLES: dict[str, dict[str, Any]] = json.loads(_DATA.read_bytes())

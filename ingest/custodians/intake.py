@@ -10,32 +10,31 @@ import time
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.cli.progress import silent
+from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.ingest.corpus import open_corpus
 from knowtrail.ingest.custodians.columns import AXES
-from knowtrail.ingest.custodians.custodian_file import Findings, custodian_of
-from knowtrail.ingest.custodians.institution import class_uri, document_of
+from knowtrail.ingest.custodians.custodian_file import (
+    CustodianFile,
+    Findings,
+    custodian_of,
+)
+from knowtrail.ingest.custodians.institution import Custodian, class_uri, document_of
 from knowtrail.ingest.keys import Seen
-from knowtrail.ingest.options import IngestOptions
+from knowtrail.ingest.options import Cleanup, IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.prepare import document_id
-from knowtrail.ingest.records import Failure
+from knowtrail.ingest.records import Failure, Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
-    from knowtrail.ingest.custodians.custodian_file import CustodianFile
-    from knowtrail.ingest.custodians.institution import Custodian
-    from knowtrail.ingest.options import Cleanup
-    from knowtrail.ingest.records import Item
     from knowtrail.ingest.report import IngestReport
 
 
@@ -105,18 +104,11 @@ def ingest_custodians(
 ) -> CustodianReport:
     """Store the institutions of a file, and a document of each.
 
-    Args:
-        connection: The database.
-        file: Where they are.
-        corpus: Name of the corpus that they belong to.
-        settings: Where working files go.
-        embedder: The model for the documents; None stores institutions alone.
-        country: ISO 3166-1 code of rows that neither state nor imply one.
-        guess: Whether type and city are guessed from title and address.
-        cleanup: `full` also deletes institutions of the corpus that are gone from
-            the file, with their documents, unless a row of the file has no name or a
-            malformed identifier and may be theirs; `none` keeps changed ones as stored.
-        progress: Told of each stage.
+    Without an embedder institutions are stored alone. Rows that neither state nor imply
+    a country have that code of ISO 3166-1; `guess` is whether type and city are guessed
+    from title and address. The cleanup `full` also deletes institutions of the corpus
+    that are gone from the file, with their documents, unless a row of the file has no
+    name or a malformed identifier and may be theirs; `none` keeps changed ones.
 
     Raises:
         InputError: For a name that cannot be used, a corpus that is being written, or

@@ -12,16 +12,15 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.extras import extra
-from knowtrail.retrieval.specificity.execution import DEFAULT_BASE
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.retrieval.specificity.vocabulary import data_file
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
+from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -180,9 +179,8 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
     """Read the product's own classes, compiled from their schema, once."""
-    package = resources.files("knowtrail.retrieval.specificity")
     found = {}
-    for one in json.loads(package.joinpath("data", COMPILED).read_bytes()):
+    for one in json.loads((DATA / COMPILED).read_bytes()):
         pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
         pairs |= {"mixins": tuple(one["mixins"])}
         found[one["name"]] = ClassScores(**one | pairs)

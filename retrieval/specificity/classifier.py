@@ -13,7 +13,6 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -25,17 +24,15 @@ from knowtrail.retrieval.specificity.cues import compares, counts, residue, unan
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder, named_kind
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
-from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE
-from knowtrail.retrieval.specificity.vocabulary import PLACES, tokens_of
+from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE, Template
+from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, tokens_of
+from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
     from sklearn.pipeline import Pipeline
-
-    from knowtrail.retrieval.specificity.query_templates import Template
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
     Array = npt.NDArray[np.float32]
 
@@ -264,8 +261,7 @@ def _weights_of(templates: Mapping[str, Template]) -> Weights:
 
 @lru_cache(maxsize=1)
 def _stored() -> Weights:
-    package = resources.files("knowtrail.retrieval.specificity")
-    return Weights.unpacked(package.joinpath("data", WEIGHTS).read_bytes())
+    return Weights.unpacked((DATA / WEIGHTS).read_bytes())
 
 
 def _suited(

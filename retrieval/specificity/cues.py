@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.institutions import pairs_of
@@ -14,8 +14,11 @@ from knowtrail.retrieval.specificity.quantities import (
     is_ordering,
     order_spans,
 )
+from knowtrail.retrieval.specificity.query_templates import Template, each_of
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
+    Mention,
+    Token,
     data_file,
     is_asking,
     normal,
@@ -29,10 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
-    from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Slots
     from knowtrail.retrieval.specificity.understanding import Understood
-    from knowtrail.retrieval.specificity.vocabulary import Mention, Token
 
 _PLACES = frozenset({*PLACES, "place"})
 _P = patterns_of("cues")
@@ -120,8 +121,8 @@ class Account:
     def __str__(self) -> str:
         """Return all that an answer hangs on, in words."""
         parts = [
-            f"{name} {value if isinstance(value, str) else ', '.join(value)}"
-            for name, value in self.slots.values.items()
+            f"{name} {', '.join(each_of(self.slots.values, name))}"
+            for name in self.slots.values
         ]
         parts += [m.value or m.text for m in self.added]
         parts += sorted(f"not {m.value or m.text}" for m in self.seen.excluded)
@@ -223,13 +224,8 @@ def _phrases(
 
 
 def _said(slots: Slots) -> Iterator[str]:
-    each = (
-        (v,) if isinstance(v, str) else v
-        for name, v in slots.values.items()
-        if name not in _ORDERED
-    )
-    values = [value for several in each for value in several]
-    for text in (*values, *(doubt.text for doubt in slots.doubts)):
+    values = (each_of(slots.values, n) for n in slots.values if n not in _ORDERED)
+    for text in chain(*values, (doubt.text for doubt in slots.doubts)):
         yield from (token.form for token in tokens_of(text))
 
 

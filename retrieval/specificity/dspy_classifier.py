@@ -10,7 +10,7 @@ from knowtrail.graph.settings import keep_litellm_local
 from knowtrail.retrieval.specificity.class_scores import check_threshold
 from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
 from knowtrail.retrieval.specificity.conversation import Conversation
-from knowtrail.retrieval.specificity.query_templates import NONE
+from knowtrail.retrieval.specificity.query_templates import NONE, Template
 from knowtrail.retrieval.specificity.understanding import (
     TOKENS,
     ByModel,
@@ -23,7 +23,6 @@ from knowtrail.retrieval.specificity.understanding import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.vocabulary import Mention
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rdflib import Graph
     from rdflib.plugins.sparql.sparql import Query
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.specificity.query_templates import Instantiated
 
-DEFAULT_BASE = "https://knowtrail.example/"
 SECONDS = 10.0
 MOST_ROWS = 1_000
 _MOST_KEPT = 256
@@ -50,8 +50,6 @@ class Execution:
 
 def namespaces(base: str = DEFAULT_BASE) -> dict[str, str]:
     """Return the prefixes that queries of templates may use, those of all queries."""
-    from knowtrail.graph.rdf.vocabulary import PREFIXES, Vocabulary
-
     return PREFIXES | Vocabulary(base).prefixes
 
 
@@ -107,35 +105,12 @@ def _borrowed(sparql: str, base: str) -> Iterator[Query]:
 
 
 def _prepared(sparql: str, base: str) -> Query:
-    from pyparsing.exceptions import ParseException
-    from rdflib.plugins.sparql import prepareQuery
+    from knowtrail.graph.rdf.evaluation import parsed
 
-    try:
-        query = prepareQuery(sparql, initNs=namespaces(base))
-    except ParseException as error:
-        raise InputError(
-            f"no SPARQL query, at line {error.lineno}: only SELECT is possible, and "
-            "nothing can be changed."
-        ) from error
-    except Exception as error:  # rdflib raises bare ones for unknown prefixes
-        raise InputError(f"no SPARQL query: {str(error)[:200]}.") from error
+    query = parsed(sparql, namespaces(base))
     if query.algebra.name != "SelectQuery":
         raise InputError(f"{query.algebra.name} is not possible: write a SELECT query.")
-    if _asks_elsewhere(query.algebra):
-        raise InputError("SERVICE and FROM are not possible: ask the graph itself.")
     return query
-
-
-def _asks_elsewhere(part: Any) -> bool:
-    """Return whether a query names another place to read from."""
-    if isinstance(part, list | tuple):
-        return any(_asks_elsewhere(item) for item in part)
-    if not isinstance(part, dict):
-        return False
-    kind = getattr(part, "name", "")
-    if kind == "ServiceGraphPattern" or dict.get(part, "datasetClause"):
-        return True
-    return any(_asks_elsewhere(value) for value in dict.values(part))
 
 
 def execute(
@@ -151,18 +126,23 @@ def execute(
     Raises `QueryTimeoutError` if the time is over.
     """
     begin = time.monotonic()
-    clock = _Clock(begin + seconds, seconds)
+
+    def check() -> None:
+        if time.monotonic() > begin + seconds:
+            raise QueryTimeoutError.after(seconds)
+
+    watched = _watched(graph, check)
     columns: tuple[str, ...] = ()
     found: list[tuple[Value, ...]] = []
     cut = False
     for run in query.runs:
         bound = {name: binding.literal() for name, binding in run.bindings.items()}
         with _borrowed(run.sparql, base) as prepared:
-            result = clock.timed(graph).query(prepared, initBindings=bound)
+            result = watched.query(prepared, initBindings=bound)
             names = [str(v) for v in result.vars or ()]
             columns = (*run.label, *names)
             for row in result:
-                clock.check()
+                check()
                 if len(found) >= rows:
                     cut = True
                     break
@@ -247,43 +227,28 @@ def _value(term: Node | None) -> Value:
     return str(term)
 
 
-@dataclass
-class _Clock:
-    """Ends a query when its time is over, whenever it asks for triples."""
+def _watched(graph: Graph, check: Callable[[], None]) -> Graph:
+    """Return a graph that looks at the clock, where the graph itself does not."""
+    from rdflib import Graph
+    from rdflib.store import Store
 
-    _end: float
-    _seconds: float
+    if hasattr(graph.store, "seconds"):  # the live store ends queries itself
+        return graph
 
-    def check(self) -> None:
-        if time.monotonic() > self._end:
-            raise QueryTimeoutError(
-                f"The query took longer than {self._seconds:g} s and was ended: ask "
-                "for less, or allow more time."
-            )
+    class Watched(Store):
+        """A store that reads another graph."""
 
-    def timed(self, graph: Graph) -> Graph:
-        """Return a graph that looks at the clock, where the graph itself does not."""
-        from rdflib import Graph
-        from rdflib.store import Store
+        def triples(
+            self, triple_pattern: Any, context: Any = None
+        ) -> Iterator[tuple[Any, Iterator[Any]]]:
+            """Yield the graph's triples as long as there is time."""
+            check()
+            for triple in graph.triples(triple_pattern):
+                check()
+                yield triple, iter(())
 
-        if hasattr(graph.store, "seconds"):  # the live store ends queries itself
-            return graph
-        clock = self
+        def __len__(self, context: Any = None) -> int:
+            """Return the number of triples."""
+            return len(graph)
 
-        class Timed(Store):
-            """A store that reads another graph."""
-
-            def triples(
-                self, triple_pattern: Any, context: Any = None
-            ) -> Iterator[tuple[Any, Iterator[Any]]]:
-                """Yield the graph's triples as long as there is time."""
-                clock.check()
-                for triple in graph.triples(triple_pattern):
-                    clock.check()
-                    yield triple, iter(())
-
-            def __len__(self, context: Any = None) -> int:
-                """Return the number of triples."""
-                return len(graph)
-
-        return Graph(store=Timed(), identifier=graph.identifier, bind_namespaces="none")
+    return Graph(store=Watched(), identifier=graph.identifier, bind_namespaces="none")

@@ -7,19 +7,17 @@ import time
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
-from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.ingest.custodians import custodians_near, custodians_unplaced
 from knowtrail.retrieval.specificity.execution import (
-    DEFAULT_BASE,
     MOST_ROWS,
     Execution,
     variables_found,
 )
-from knowtrail.retrieval.specificity.gazetteer import place_name
+from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
 from knowtrail.retrieval.specificity.quantities import NEGATOR, Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
@@ -27,15 +25,14 @@ from knowtrail.retrieval.specificity.query_templates import (
     Run,
     year_bounds,
 )
-from knowtrail.retrieval.specificity.vocabulary import PLACES, data_file
+from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, data_file
+from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.query_templates import Meant
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
     Ask = Callable[[Instantiated], Execution]
 
@@ -244,8 +241,8 @@ def told_apart(
     if not repeated:
         return {}
     own = Vocabulary(base).property
-    query_text = Path(__file__).with_name("data").joinpath("told_apart.rq")
-    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", query_text.read_text("utf-8"))
+    sparql = (DATA / "told_apart.rq").read_text("utf-8")
+    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", sparql)
     runs = tuple(
         Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
         for name in repeated

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rdf.vocabulary import Vocabulary
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.ingest.corpus import check_corpus
 from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.specificity.class_scores import (
@@ -17,8 +17,8 @@ from knowtrail.retrieval.specificity.class_scores import (
     load_lookup,
     write_scores,
 )
-from knowtrail.retrieval.specificity.execution import DEFAULT_BASE, SECONDS
-from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
+from knowtrail.retrieval.specificity.execution import SECONDS
+from knowtrail.retrieval.specificity.gazetteer import Gazetteer, build_gazetteer
 from knowtrail.retrieval.specificity.institutions import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.template_pipeline import (
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.classifier import TemplateClassifier
-    from knowtrail.retrieval.specificity.gazetteer import Gazetteer
     from knowtrail.retrieval.specificity.monitoring import (
         SpecificityExperiment,
         SpecificityMetrics,
@@ -127,21 +126,12 @@ def open_pipeline(
 ) -> TemplatePipeline:
     """Return a pipeline that reads the database live.
 
-    Args:
-        connection: The database; it is left open.
-        settings: Where models are found.
-        corpus: Whose institutions are found and whose chunks are searched. None finds
-            all, and searches the one corpus whose chunks have classes, if it is one.
-        model: Writes answers; None answers in fixed words.
-        record: Whether turns are stored, and the scores of classes.
-        templates: A file of templates; None takes those of the product.
-        classifier: Tells the template; None takes the one trained on examples.
-        understanding: Such as `ByModel(model)`; None understands by rules.
-        metrics: What counts; None counts nothing.
-        experiment: Which sessions are filtered; None filters all.
-        base: Where the IRIs of the graph begin.
-        seconds: Time limit of the queries of one question.
-        chunks: Whether chunks are searched beside rows, which needs the embedder.
+    The connection is left open. Institutions of the corpus are found, and its chunks
+    searched; without one all are found, and the one corpus is searched whose chunks
+    have classes, if it is one. `record` is whether turns are stored, and the scores of
+    classes; `templates` is a file, `seconds` the time limit of the queries of one
+    question, `chunks` whether they are searched beside rows, which needs the embedder.
+    The rest are fields of `TemplatePipeline` and of its options.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.

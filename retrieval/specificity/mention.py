@@ -16,6 +16,7 @@ from knowtrail.retrieval.specificity.quantities import (
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
+    Token,
     blanked,
     data_file,
     is_asking,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry, Gazetteer
-    from knowtrail.retrieval.specificity.vocabulary import Token
 
     Mentions = tuple[Mention, ...]
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.files.templates import templates
-from knowtrail.graph.models.prompts import (
-    estimated_tokens,
-    fitting,
-    marked,
-    whole_characters,
-)
+from knowtrail.graph.models.prompts import fitting, marked, whole_characters
+from knowtrail.retrieval.answers import json_object, that_fit
 from knowtrail.retrieval.specificity.gazetteer import place_name
+from knowtrail.retrieval.specificity.query_templates import each_of
 from knowtrail.retrieval.specificity.vocabulary import data_file, said_in, type_words
+from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +40,7 @@ def things(slots: SlotValues, language: str, number: int = 2) -> str:
     """Return the words for the types asked for, one or many."""
     form = 0 if number == 1 else 1
     shown = type_words().shown
-    letters = _each(slots, "institution_type")
+    letters = each_of(slots, "institution_type")
     words = [shown[letter][language][form] for letter in letters if letter in shown]
     return str(
         said_in(language)["and"].join(words) or said_in(language)["generic"][form]
@@ -60,10 +56,10 @@ def joined(places: Sequence[str], language: str, by: str = "or") -> str:
 def where(slots: SlotValues, language: str) -> str:
     """Return the places asked for, with `in` before them."""
     if distance := slots.get("distance"):
-        town = joined(_each(slots, "city"), language)
+        town = joined(each_of(slots, "city"), language)
         return f" {said_in(language)['near'].format(distance, town)}"
     for name in ("city", "region", "country"):
-        if places := [_placed(value, language) for value in _each(slots, name)]:
+        if places := [_placed(value, language) for value in each_of(slots, name)]:
             return f" in {joined(places, language)}"
     return ""
 
@@ -78,11 +74,6 @@ def amount(value: str | int | float, language: str) -> str:
 def _placed(value: str, language: str) -> str:
     article = data_file("places.yaml")["articles"][language].get(value, "")
     return f"{article} {place_name(value, language)}".strip()
-
-
-def _each(slots: SlotValues, name: str) -> tuple[str, ...]:
-    given = slots.get(name) or ()
-    return (given,) if isinstance(given, str) else given
 
 
 _CODES = re.compile(r"\b[A-Z]{2}(?:-[A-Z0-9]{1,3})?\b")
@@ -178,7 +169,7 @@ def plain_answer(
         beside=f" ({joined(beside, language, 'and')})" if beside else "",
         shown=SHOWN,
         amount=partial(amount, language=language),
-        each=partial(_each, slots),
+        each=partial(each_of, slots),
         joined=lambda names, by: joined(names, language, by),
         things=lambda number, letter=None: things(
             {"institution_type": letter} if letter else slots, language, number
@@ -190,7 +181,7 @@ def plain_answer(
 @cache
 def wording(name: str) -> Template:
     """Return a template of this package's data for texts in words."""
-    made = templates(Path(__file__).with_name("data"), escape=str)
+    made = templates(DATA, escape=str)
     made.filters["place_name"] = place_name
     return made.get_template(name)
 
@@ -244,15 +235,7 @@ def build_context(
     for chunk in chunks:
         text = " ".join(chunk.text.split())
         lines.append(f"[{chunk.class_name or '-'}] {chunk.title}: {text}")
-    kept, left = [], tokens
-    for line in lines:
-        left -= estimated_tokens(line) + 1
-        if left < 0:
-            break
-        kept.append(line)
-    if not kept and lines:
-        return fitting(lines[0], tokens)
-    return "\n".join(kept)
+    return "\n".join(that_fit(lines, tokens)) if lines else ""
 
 
 def answer_prompt(
@@ -285,11 +268,8 @@ def answer_prompt(
 def model_answer(model: LanguageModel, prompt: str, *, seconds: float) -> str:
     """Return a model's answer; raise `ModelError` for one that cannot be used."""
     reply = model.reply(prompt, schema=_SCHEMA, seconds=seconds)
-    try:
-        answer = json.loads(reply.text)["answer"]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        msg = f"{model.name} gave no usable answer: {reply.error or reply.text[:80]!r}."
-        raise ModelError(msg) from error
+    answer = (json_object(reply.text) or {}).get("answer")
     if not isinstance(answer, str) or not answer.strip():
-        raise ModelError(f"{model.name} gave an empty answer.")
+        msg = f"{model.name} gave no usable answer: {reply.error or reply.text[:80]!r}."
+        raise ModelError(msg)
     return whole_characters(answer.strip())

@@ -8,23 +8,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
-from importlib import resources
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, Field, StrictBool, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
+from knowtrail.retrieval.specificity.yaml_lines import DATA, Lines, Place, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rdflib import Literal as Term
-
-    from knowtrail.retrieval.specificity.yaml_lines import Lines, Place
 
     SlotValues = Mapping[str, str | tuple[str, ...]]
     Meant = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -63,6 +68,14 @@ class Slot(BaseModel, frozen=True, extra="forbid"):
     values: tuple[str, ...] = ()
     default: str | None = None
 
+    @model_validator(mode="after")
+    def _check_choice(self) -> Self:
+        if (self.type == "choice") != bool(self.values):
+            raise ValueError("a choice, and only a choice, lists its values.")
+        if self.values and self.default not in {None, *self.values}:
+            raise ValueError(f"default is {self.default!r}: write one of the values.")
+        return self
+
 
 class Variant(BaseModel, frozen=True, extra="forbid"):
     """A query without prefixes, and the slots that must have a value for it."""
@@ -73,27 +86,39 @@ class Variant(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
-    """A kind of question with its query.
+def _as_variants(sparql: Any) -> Any:
+    return [{"when": (), "query": sparql}] if isinstance(sparql, str) else sparql or ()
+
+
+class Template(BaseModel, frozen=True, extra="forbid"):
+    """A kind of question with its query, as a file has it.
 
     Attributes:
+        listed: Its slots, `slots` in the file; see there.
         examples: Questions by language, with `{slot}` for values.
-        variants: Queries, the first suitable one is taken; none for `none`.
+        variants: Queries, `sparql` in the file, the first suitable one is taken; none
+            for `none`.
         one_of: Slots of which one must have a value.
         each: Slots that may have several values, two or more in all: the query runs
             once for each.
         intent: What its questions are after, one of `INTENTS`; None says nothing.
     """
 
-    id: str
-    description: str
-    slots: Mapping[str, Slot]
-    examples: Mapping[str, tuple[str, ...]]
-    variants: tuple[Variant, ...]
+    id: str = Field(pattern=_ID)
+    description: Annotated[_Text, StringConstraints(strip_whitespace=True)]
+    listed: tuple[Slot, ...] = Field(alias="slots")
+    examples: dict[str, Annotated[tuple[_Text, ...], Field(min_length=1)]]
+    variants: Annotated[tuple[Variant, ...], BeforeValidator(_as_variants)] = Field(
+        (), alias="sparql"
+    )
     one_of: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
-    intent: str | None = None
+    intent: Literal[INTENTS] | None = None  # type: ignore[valid-type]
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """Return the slots by name."""
+        return {slot.name: slot for slot in self.listed}
 
 
 def load_templates(path: Path | str | None = None) -> dict[str, Template]:
@@ -106,11 +131,7 @@ def load_templates(path: Path | str | None = None) -> dict[str, Template]:
 @lru_cache(maxsize=1)
 def _built_in() -> dict[str, Template]:
     """Read the templates of the product, once; tests parse their queries."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath(
-        "data", "templates.yaml"
-    )
-    with resources.as_file(place) as path:
-        return _read(path, parse=False)
+    return _read(DATA / "templates.yaml", parse=False)
 
 
 def _read(path: Path, *, parse: bool = True) -> dict[str, Template]:
@@ -134,19 +155,6 @@ def _read(path: Path, *, parse: bool = True) -> dict[str, Template]:
     return found
 
 
-class _Given(BaseModel, extra="forbid"):
-    """A template as the file has it."""
-
-    id: str = Field(pattern=_ID)
-    description: str = Field(pattern=r"\S")
-    slots: list[Slot]
-    examples: dict[str, Annotated[list[_Text], Field(min_length=1)]]
-    sparql: str | tuple[Variant, ...] | None = None
-    one_of: list[str] = []
-    each: list[str] = []
-    intent: Literal[INTENTS] | None = None  # type: ignore[valid-type]
-
-
 @dataclass
 class _Reader:
     """Reads one template; its errors say where they are."""
@@ -164,34 +172,19 @@ class _Reader:
         if isinstance(value, dict):
             self._id = str(value.get("id", "?"))[:80]
         try:
-            given = _Given.model_validate(value)
+            found = Template.model_validate(value)
         except ValidationError as error:
             raise self._wrong(error) from error
-        slots: dict[str, Slot] = {}
-        for index, slot in enumerate(given.slots):
-            if slot.name in slots:
-                raise self.error(f"slot {slot.name!r} occurs twice.", "slots", index)
-            if (slot.type == "choice") != bool(slot.values):
-                msg = "a choice, and only a choice, lists its values."
-                raise self.error(msg, "slots", index)
-            if slot.values and slot.default not in {None, *slot.values}:
-                msg = f"default is {slot.default!r}: write one of the values."
-                raise self.error(msg, "slots", index)
-            slots[slot.name] = slot
+        names = [slot.name for slot in found.listed]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise self.error(f"slot {name!r} occurs twice.", "slots", index)
         for key in ("one_of", "each"):
-            if not slots.keys() >= set(getattr(given, key)):
+            if not found.slots.keys() >= set(getattr(found, key)):
                 raise self.error(f"{key} must list slots of the template.", key)
-        self._check_examples(given, {*slots} if self._id != NONE else {*_MASKS})
-        return Template(
-            id=given.id,
-            description=given.description.strip(),
-            slots=slots,
-            examples={one: tuple(given.examples[one]) for one in LANGUAGES},
-            variants=self._variants(given, slots),
-            one_of=tuple(given.one_of),
-            each=tuple(given.each),
-            intent=given.intent,
-        )
+        self._check_examples(found)
+        self._check_variants(found)
+        return found
 
     def _wrong(self, error: ValidationError) -> InputError:
         """Return what is wrong first; an unknown key goes before what it stands for."""
@@ -204,41 +197,37 @@ class _Reader:
             "string_pattern_mismatch": (
                 f"{name} is {found!r}: write a text; an id is made of a-z, 0-9, _."
             ),
-            "list_type": f"{name} must be a list; [] for none.",
+            "tuple_type": f"{name} must be a list; [] for none.",
+            "value_error": str(first.get("ctx", {}).get("error")),
         }.get(first["type"], f"{name} is {found!r}: {first['msg']}.")
         return self.error(text, *first["loc"])
 
-    def _check_examples(self, given: _Given, allowed: set[str]) -> None:
+    def _check_examples(self, found: Template) -> None:
         """Refuse examples of other languages, or with slots that are not there."""
-        if set(given.examples) != set(LANGUAGES):
+        if set(found.examples) != set(LANGUAGES):
             msg = f"examples must have the languages {', '.join(LANGUAGES)}."
             raise self.error(msg, "examples")
-        for language, texts in given.examples.items():
+        allowed = found.slots.keys() if found.id != NONE else _MASKS
+        for language, texts in found.examples.items():
             for index, text in enumerate(texts):
                 if unknown := set(_PLACEHOLDER.findall(text)) - allowed:
                     msg = f"example {text!r} names no slot: {sorted(unknown)}."
                     raise self.error(msg, "examples", language, index)
 
-    def _variants(
-        self, given: _Given, slots: Mapping[str, Slot]
-    ) -> tuple[Variant, ...]:
-        if given.id == NONE or given.intent == "near":
-            if given.sparql is not None:
-                msg = "`none` and what is near a town have no query."
-                raise self.error(msg, "sparql")
-            return ()
-        if not given.sparql:
-            raise self.error("sparql is missing: a query, or a list of them.", "sparql")
-        if isinstance(given.sparql, str):
-            self._check_query(given.sparql, slots, "sparql")
-            return (Variant(when=(), query=given.sparql),)
-        known = {*slots, *(_MADE[name] for name in slots if name in _MADE)}
-        for index, one in enumerate(given.sparql):
+    def _check_variants(self, found: Template) -> None:
+        if (found.id == NONE or found.intent == "near") == bool(found.variants):
+            msg = (
+                "`none` and what is near a town have no query."
+                if found.variants
+                else "sparql is missing: a query, or a list of them."
+            )
+            raise self.error(msg, "sparql")
+        known = {*found.slots, *(_MADE[n] for n in found.slots if n in _MADE)}
+        for index, one in enumerate(found.variants):
             if not known >= set(one.when):
                 msg = "`when` must list slots of the template."
                 raise self.error(msg, "sparql", index)
-            self._check_query(one.sparql, slots, "sparql", index)
-        return given.sparql
+            self._check_query(one.sparql, found.slots, "sparql", index)
 
     def _check_query(
         self, query: str, slots: Mapping[str, Slot], *place: str | int
@@ -352,10 +341,10 @@ def _choices(template: Template, slots: SlotValues) -> Iterator[list[tuple[str, 
     """Yield slots with each of their values; the places that are compared are one."""
     if template.each:
         yield _each(template, slots)
-    for name, value in slots.items():
+    for name in slots:
         if name in template.each:
             continue
-        values = _values(value)
+        values = each_of(slots, name)
         labelled = not template.each and template.slots[name].type in _LABELS
         if len(values) != 1 and not labelled:
             raise InputError(f"Slot {name!r} has {len(values)} values: it takes one.")
@@ -368,20 +357,18 @@ def _label(
     return {
         _LABELS[template.slots[name].type]: value
         for name, value in chosen.items()
-        if name in template.each or len(_values(slots[name])) > 1
+        if name in template.each or len(each_of(slots, name)) > 1
         if template.slots[name].type in _LABELS
     }
 
 
 def _each(template: Template, slots: SlotValues) -> list[tuple[str, str]]:
-    return [
-        (name, value)
-        for name in template.each
-        for value in _values(slots.get(name) or ())
-    ]
+    return [(name, value) for name in template.each for value in each_of(slots, name)]
 
 
-def _values(given: str | tuple[str, ...]) -> tuple[str, ...]:
+def each_of(slots: SlotValues, name: str) -> tuple[str, ...]:
+    """Return the values of a slot; none where it has none."""
+    given = slots.get(name) or ()
     return (given,) if isinstance(given, str) else given
 
 

@@ -11,10 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.conversation import NAMES
+from knowtrail.retrieval.specificity.conversation import NAMES, Conversation, PastTurn
 from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance, pairs_of
-from knowtrail.retrieval.specificity.mention import PLACES, named_kind, question_words
+from knowtrail.retrieval.specificity.mention import (
+    PLACES,
+    MentionFinder,
+    named_kind,
+    question_words,
+)
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
     joined,
@@ -30,6 +35,7 @@ from knowtrail.retrieval.specificity.quantities import (
     order_spans,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
+    Mention,
     blanked,
     data_file,
     patterns_of,
@@ -41,9 +47,6 @@ from knowtrail.retrieval.specificity.vocabulary import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from knowtrail.retrieval.specificity.conversation import Conversation, PastTurn
-    from knowtrail.retrieval.specificity.mention import MentionFinder
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 _DATA = data_file("follow_ups.yaml")
 _P = patterns_of("resolver")

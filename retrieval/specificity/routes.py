@@ -12,7 +12,7 @@ import click
 
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.settings import own_command
+from knowtrail.graph.settings import Settings, own_command
 from knowtrail.ingest.corpus import check_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.corpora import corpora
@@ -22,7 +22,6 @@ from knowtrail.retrieval.specificity.vocabulary import said_in
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.template_pipeline import (
         PipelineResult,

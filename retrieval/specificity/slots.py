@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from knowtrail.retrieval.specificity.mention import asked_name
+from knowtrail.retrieval.specificity.mention import MentionFinder, asked_name
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
-from knowtrail.retrieval.specificity.vocabulary import normal
+from knowtrail.retrieval.specificity.query_templates import Slot, Template, each_of
+from knowtrail.retrieval.specificity.vocabulary import Mention, normal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.specificity.gazetteer import Entry
-    from knowtrail.retrieval.specificity.mention import MentionFinder
-    from knowtrail.retrieval.specificity.query_templates import Slot, Template
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 SlotValues = dict[str, "str | tuple[str, ...]"]
 PLACES = ("city", "region", "country")
@@ -265,8 +263,7 @@ def _left_out(left: Sequence[tuple[str, str]], taken: SlotValues) -> list[Doubt]
     """Return which places were not asked for, beside those that were."""
     if not taken:
         return []
-    values = next(iter(taken.values()))
-    shown = (values,) if isinstance(values, str) else values
+    shown = each_of(taken, next(iter(taken)))
     return [Doubt("only", kind, value, shown) for kind, value in dict.fromkeys(left)]
 
 

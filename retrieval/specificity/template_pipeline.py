@@ -13,15 +13,24 @@ from knowtrail.graph.errors import (
     ModelError,
     QueryTimeoutError,
 )
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
     ClassFilter,
+    ContextTemplate,
+    FilteredClasses,
+    RankedChunk,
+    ScoreSource,
     SPARQLToContextMapper,
     SpecificityRanker,
     load_lookup,
 )
-from knowtrail.retrieval.specificity.classifier import TrainedTemplateClassifier
+from knowtrail.retrieval.specificity.classifier import (
+    Classification,
+    TemplateClassifier,
+    TrainedTemplateClassifier,
+)
 from knowtrail.retrieval.specificity.conversation import (
     NAMES,
     Conversation,
@@ -30,11 +39,11 @@ from knowtrail.retrieval.specificity.conversation import (
     read_conversation,
     store_turn,
 )
-from knowtrail.retrieval.specificity.cues import Account
+from knowtrail.retrieval.specificity.cues import Account, Relevance
 from knowtrail.retrieval.specificity.execution import (
-    DEFAULT_BASE,
     MOST_ROWS,
     SECONDS,
+    Execution,
     execute,
     first_of,
     in_order,
@@ -42,6 +51,8 @@ from knowtrail.retrieval.specificity.execution import (
 )
 from knowtrail.retrieval.specificity.institutions import (
     NEAR,
+    Nearby,
+    Vicinity,
     asked_distance,
     narrowed,
     paired,
@@ -68,7 +79,10 @@ from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
     LANGUAGES,
     NONE,
+    Instantiated,
+    Template,
     TemplateInstantiator,
+    each_of,
     load_templates,
     missing_slots,
 )
@@ -79,7 +93,7 @@ from knowtrail.retrieval.specificity.understanding import (
     Understood,
     as_read,
 )
-from knowtrail.retrieval.specificity.vocabulary import language_of
+from knowtrail.retrieval.specificity.vocabulary import Mention, language_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,33 +102,15 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.specificity.class_scores import (
-        ContextTemplate,
-        FilteredClasses,
-        RankedChunk,
-        ScoreSource,
-    )
-    from knowtrail.retrieval.specificity.classifier import (
-        Classification,
-        TemplateClassifier,
-    )
-    from knowtrail.retrieval.specificity.cues import Relevance
-    from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
-    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
         SpecificityExperiment,
         SpecificityMetrics,
     )
-    from knowtrail.retrieval.specificity.query_templates import (
-        Instantiated,
-        SlotValues,
-        Template,
-    )
+    from knowtrail.retrieval.specificity.query_templates import SlotValues
     from knowtrail.retrieval.specificity.resolver import Resolution
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 Status: TypeAlias = Literal[
     "answered", "irrelevant", "none", "lost", "missing", "failed"
@@ -263,6 +259,9 @@ class Run:
             yield
         finally:
             self.seconds[step] = time.perf_counter() - begin
+
+    def _note(self, text: str) -> None:
+        self.known["notes"] = (*self.known["notes"], text)
 
     def result(self, k: int, *, strict: bool) -> PipelineResult:
         """Take every step that the question comes to."""
@@ -414,8 +413,7 @@ class Run:
             self._hint(slots)
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
-            told = fixed_text(f"unranked_{kind}", self.language)
-            self.known["notes"] = (*self.known["notes"], told)
+            self._note(fixed_text(f"unranked_{kind}", self.language))
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
@@ -423,10 +421,10 @@ class Run:
         return None
 
     def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
-        nearby, letters = self.pipeline.nearby, slots.values.get("institution_type", ())
+        nearby = self.pipeline.nearby
         if nearby is None:
             return
-        types = (letters,) if isinstance(letters, str) else letters
+        types = each_of(slots.values, "institution_type")
         with self._timed("query"):
             found = nearby.found(vicinity, types)
             lacking, whole = nearby.unplaced(types)
@@ -434,8 +432,7 @@ class Run:
         self.known |= {"execution": found, "total": total}
         if lacking:
             what = things(slots.values, self.language, whole)
-            told = fixed_text("unplaced", self.language, lacking, whole, what)
-            self.known["notes"] = (*self.known["notes"], told)
+            self._note(fixed_text("unplaced", self.language, lacking, whole, what))
 
     def _hint(self, slots: Slots) -> None:
         """Note towns whose longer names may be meant, where nothing was found."""
@@ -443,8 +440,7 @@ class Run:
         city = slots.first().get("city", "")
         if longer := gazetteer.longer_names("city", city):
             doubt = Doubt("longer", "city", city, longer)
-            text = doubt_text(doubt, self.language)
-            self.known["notes"] = (*self.known["notes"], text)
+            self._note(doubt_text(doubt, self.language))
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
@@ -527,7 +523,7 @@ class Run:
             except KnowtrailError as error:
                 if template.id != NONE:
                     raise
-                self.known["notes"] = (*self.known["notes"], str(error))
+                self._note(str(error))
                 return
             scores = {**classes.kept, **classes.dropped} if restricted else {}
             self.known["chunks"] = pipeline.ranker.rank(chunks, scores)
@@ -553,7 +549,7 @@ class Run:
                     seconds=self.pipeline.options.answer_seconds,
                 )
             except ModelError as error:
-                self.known["notes"] = (*self.known["notes"], str(error))
+                self._note(str(error))
                 return self.end(*plain)
         self.known["model"] = self.pipeline.model.name
         return self.end("answered", answer)

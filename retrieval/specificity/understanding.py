@@ -17,7 +17,11 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.models.prompts import fitting, marked
-from knowtrail.retrieval.specificity.classifier import THRESHOLD, Classification
+from knowtrail.retrieval.specificity.classifier import (
+    THRESHOLD,
+    Classification,
+    TemplateClassifier,
+)
 from knowtrail.retrieval.specificity.cues import FykeFilter, Relevance, content
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
@@ -30,7 +34,7 @@ from knowtrail.retrieval.specificity.mention import (
 )
 from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
 from knowtrail.retrieval.specificity.quantities import AMOUNTS, DATES, order_spans
-from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES
+from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES, Template
 from knowtrail.retrieval.specificity.resolver import (
     ConversationContextResolver,
     Resolution,
@@ -38,6 +42,7 @@ from knowtrail.retrieval.specificity.resolver import (
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
+    Mention,
     blanked,
     normal,
     type_words,
@@ -47,11 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.specificity.classifier import TemplateClassifier
     from knowtrail.retrieval.specificity.conversation import Conversation
-    from knowtrail.retrieval.specificity.query_templates import Template
     from knowtrail.retrieval.specificity.slots import Slots
-    from knowtrail.retrieval.specificity.vocabulary import Mention
 
 TOKENS = 900
 """Tokens that a reading may have."""

@@ -10,11 +10,10 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.query_templates import load_templates
-from knowtrail.retrieval.specificity.yaml_lines import read_lines
+from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -123,9 +122,7 @@ def _plain(word: str) -> str:
 @lru_cache(maxsize=16)
 def data_file(name: str) -> Any:
     """Return the value of a YAML file of this package's data, read once."""
-    place = resources.files("knowtrail.retrieval.specificity").joinpath("data", name)
-    with resources.as_file(place) as path:
-        return read_lines(path).value
+    return read_lines(DATA / name).value
 
 
 def said_in(language: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import InputError
@@ -10,7 +11,9 @@ from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+DATA = Path(__file__).with_name("data")
+"""Where the files of this package are."""
 
 Place = tuple[str | int, ...]
 LONGEST = 2_000_000
@@ -32,10 +35,6 @@ class Lines:
 
 
 _DEEPEST = 50
-_STEPS = dict.fromkeys(
-    ("[", "{", "<block sequence start>", "<block mapping start>"), 1
-) | dict.fromkeys(("]", "}", "<block end>"), -1)
-"""How much deeper a token of YAML leads, by its id."""
 
 
 def _loader() -> Any:
@@ -63,16 +62,15 @@ def read_lines(path: Path) -> Lines:
         raise InputError(f"{name} has {len(text)} characters: the most is {LONGEST}.")
     try:
         depth = 0
-        for token in yaml.scan(text, Loader=_loader()):
-            depth += _STEPS.get(getattr(token, "id", ""), 0)
+        for event in yaml.parse(text, Loader=_loader()):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEEPEST:
-                raise _wrong(
-                    name, token.start_mark, f"nested more than {_DEEPEST} deep"
-                )
-            if isinstance(token, yaml.AliasToken | yaml.AnchorToken):
-                raise _wrong(
-                    name, token.start_mark, "anchors and aliases are not taken"
-                )
+                why = f"nested more than {_DEEPEST} deep"
+                raise _wrong(name, event.start_mark, why)
+            if getattr(event, "anchor", None) is not None:
+                why = "anchors and aliases are not taken"
+                raise _wrong(name, event.start_mark, why)
         root = yaml.compose(text, Loader=_loader())
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error)

@@ -121,15 +121,16 @@ def _collected() -> None:
 
 
 @pytest.mark.usefixtures("slow_callback")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.thorough
-def test_what_the_garbage_collector_calls_is_not_stopped() -> None:
-    """Python drops what is raised there, so that the work would go on for ever."""
-    callbacks = list(gc.callbacks)
+def test_what_goes_on_after_the_garbage_collector_is_stopped() -> None:
+    """Python drops what is raised there, so it is raised a second time."""
+    begin = time.monotonic()
 
     with pytest.raises(QueryTimeoutError), stopped_after(0.2):
         _collected()
 
-    assert gc.callbacks == callbacks
+    assert time.monotonic() - begin < 8
 
 
 def test_expression_is_stopped_in_the_middle() -> None:
