@@ -42,7 +42,6 @@ def test_what_was_kept_is_resumed_if_it_is_the_same(tmp_path):
     with VectorFile(tmp_path, "made") as file:
         file.extend(zip("ab", keys, vectors, strict=True))
         file.floors[1] = 0.5
-        file.inside = np.array([True, False])
         file.keep("one", whole=True)
         file.done = 1
         file.extend([("c", "11" * 16, vectors[0])])
@@ -51,9 +50,7 @@ def test_what_was_kept_is_resumed_if_it_is_the_same(tmp_path):
         assert file.resume("one")
         assert (file.done, file.group_names, file.key(1)) == (1, ["a", "b"], keys[1])
         assert np.array_equal(file.vectors, vectors)
-        assert (file.floors[1], file.inside.tolist(), file.whole) == (
-            0.5, [True, False], True,
-        )  # fmt: skip
+        assert (file.floors[1], file.whole) == (0.5, True)
         assert not file.resume("other")
         assert (len(file), file.done) == (0, 0)
         file.extend([("a", keys[0], vectors[0])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -104,24 +105,29 @@ def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
     """The reader of a walk asks through the connection, which then refuses."""
     asked: list[str] = []
 
-    class Driver:
+    class Session(nullcontext[Any]):
         """A database without chunks."""
 
-        def execute_query(self, text: str, *_: object, **__: object) -> Any:
+        def run(self, text: str, _: object) -> list[Any]:
             asked.append(text)
-            return SimpleNamespace(records=[SimpleNamespace(values=lambda: [[]])])
+            kernel = {"name": "Neo4j Kernel", "version": "5.26.0", "edition": ""}
+            return [SimpleNamespace(data=lambda: kernel, values=lambda: [[]])]
 
-    connection = StoppableConnection(Driver())  # type: ignore[arg-type]
+    driver = SimpleNamespace(
+        session=lambda **_: Session(), execute_query_bookmark_manager=None
+    )
+    connection = StoppableConnection(driver)  # type: ignore[arg-type]
     reader = CypherReader(connection, corpus="tales")
     stop = threading.Event()
 
     with stopping(stop):
         assert reader.expand(["fox"]) == {}
+        before = len(asked)
         stop.set()
         with pytest.raises(DatabaseError, match="ended before"):
             reader.expand(["owl"])
 
-    assert len(asked) == 1
+    assert len(asked) == before > 0
 
 
 @pytest.mark.parametrize("name", ["write_all", "run_schema"])
