@@ -105,7 +105,7 @@ def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
     """The reader of a walk asks through the connection, which then refuses."""
     asked: list[str] = []
 
-    class Session(nullcontext[Any]):
+    class Session:
         """A database without chunks."""
 
         def run(self, text: str, _: object) -> list[Any]:
@@ -114,7 +114,7 @@ def test_walk_that_is_told_to_stop_makes_no_further_hop() -> None:
             return [SimpleNamespace(data=lambda: kernel, values=lambda: [[]])]
 
     driver = SimpleNamespace(
-        session=lambda **_: Session(), execute_query_bookmark_manager=None
+        session=lambda **_: nullcontext(Session()), execute_query_bookmark_manager=None
     )
     connection = StoppableConnection(driver)  # type: ignore[arg-type]
     reader = CypherReader(connection, corpus="tales")
@@ -156,7 +156,7 @@ def test_nothing_waits_for_ever_for_the_locks_of_the_caller(name: str) -> None:
             raise RefusedError
 
     driver = SimpleNamespace(
-        session=lambda **_: Session(), execute_query_bookmark_manager=None
+        session=lambda **_: nullcontext(Session()), execute_query_bookmark_manager=None
     )
     connection = StoppableConnection(driver)  # type: ignore[arg-type]
 
