@@ -299,6 +299,8 @@ def _named(texts: Texts, processes: int) -> list[tuple[str, ...]]:
     parts = [texts.texts[n : n + 1000] for n in range(0, len(texts.texts), 1000)]
 
     def mapped(work: Callable[[Sequence[str]], Any]) -> list[Any]:
+        if processes < 2:
+            return [work(part) for part in parts]
         with get_context("fork").Pool(processes) as pool:
             return pool.map(work, parts)
 

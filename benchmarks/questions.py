@@ -87,6 +87,7 @@ def run(given: argparse.Namespace) -> None:
                 with (
                     join_server(
                         settings.home,
+                        version=settings.neo4j_version,
                         heap=settings.heap,
                         page_cache=settings.page_cache,
                     ) as lease,
@@ -126,8 +127,7 @@ def _questions(connection: Connection, count: int) -> list[Question]:
     """Return questions to chunks spread over the corpus; the seed is fixed."""
     generator = np.random.default_rng(0)
     rows = connection.query(
-        "MATCH (c:Chunk) WITH c ORDER BY c.share, c.id LIMIT $count "
-        "RETURN c.text AS text",
+        "MATCH (c:Chunk) WITH c ORDER BY c.id LIMIT $count RETURN c.text AS text",
         {"count": count},
     )
     texts = [row["text"] for row in rows]

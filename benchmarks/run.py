@@ -59,7 +59,7 @@ def commands() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     found = parser.add_subparsers(dest="name", required=True, metavar="NAME")
     for name in NAMES:
         module = benchmark(name)
-        summary = (module.__doc__ or "").partition("\n")[0]
+        summary = (module.__doc__ or "").partition("\n")[0].replace("%", "%%")
         command = found.add_parser(name, help=summary, description=module.__doc__)
         command.add_argument("--small", action="store_true", help="a quick check")
         module.arguments(command)

@@ -101,7 +101,7 @@ class QueryTimeoutError(KnowtrailError, TimeoutError):
         """Return the error that a time limit gives."""
         return cls(
             f"The query took longer than {seconds:g} s and was stopped: ask for less, "
-            "or raise the limit (seconds=, --time-limit)."
+            "or allow more time."
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from warnings import catch_warnings, simplefilter
 from zipfile import BadZipFile
 
 import numpy as np
@@ -19,7 +20,7 @@ from knowtrail.ingest.similarity import Best, unit_vectors
 from knowtrail.ingest.vector_file import storage_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any
 
@@ -45,6 +46,10 @@ _WORN_SHARE = 16
 _FEW = 8
 """Rows with fewer than so many times the wanted near them are compared with all."""
 
+_NOWHERE = 1e-6
+"""Below this length a centre, of vectors that cancel out, has no direction."""
+
+_KEPT = ("numbers", "cells", "made", "centres", "near", "recall")
 _ROWS = 8192
 _TRAINED = 64
 """Training vectors a cell."""
@@ -53,16 +58,17 @@ _STEPS = 5
 
 
 def search_neighbours(
-    exact: Comparison, path: Path | None = None
+    exact: Comparison, path: Path | None = None, anew: Callable[[], None] = lambda: None
 ) -> Comparison | NeighbourIndex:
     """Return what searches the vectors of other groups, exactly while that is cheap.
 
     Cells are kept in a file, and found there again where they are of the first of these
-    vectors. The neighbours are equal for equal vectors.
+    vectors; before others are kept, `anew` is called. The neighbours are equal for
+    equal vectors.
     """
     if np.count_nonzero(exact.groups >= 0) <= EXACT_VECTORS:
         return exact
-    return NeighbourIndex(exact, path)
+    return NeighbourIndex(exact, path, anew)
 
 
 class NeighbourIndex:
@@ -73,7 +79,9 @@ class NeighbourIndex:
     that the cells were found in a file, `order` has the rows as the blocks have them.
     """
 
-    def __init__(self, exact: Comparison, path: Path | None) -> None:
+    def __init__(
+        self, exact: Comparison, path: Path | None, anew: Callable[[], None]
+    ) -> None:
         self._exact, self._groups = exact, exact.groups
         alive = np.flatnonzero(exact.groups >= 0)
         alive = alive[np.argsort(exact.ids[alive])]
@@ -98,6 +106,7 @@ class NeighbourIndex:
         self._starts = np.searchsorted(self._cells[self.order], bounds)
         if not self.kept:
             self._compare_enough(alive)
+            anew()
         self.recall = float(self._about["recall"])
         self.method = f"{len(centres)} cells, {self._about['near'].shape[1]} compared"
         if path is not None and old < len(self._cells):
@@ -108,12 +117,13 @@ class NeighbourIndex:
     def _trained(self) -> Floats:
         """Return the centres of cells."""
         from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
         from threadpoolctl import threadpool_limits
 
         columns, vectors = self._exact.columns, self._exact.vectors
         columns = columns[np.argsort(self._exact.ids[columns])]
         cells = 1 << max(0, round(np.log2(4 * len(columns) ** 0.5)) - 1)
-        cells = min(cells, max(1, len(columns) // 39))
+        cells = min(cells, max(1, len(np.unique(self._exact.numbers[columns])) // 39))
         kmeans = KMeans(
             cells,
             init="random",
@@ -123,9 +133,13 @@ class NeighbourIndex:
             copy_x=False,
             random_state=0,
         )
-        with threadpool_limits(1):  # whose sums come in one order
-            kmeans.fit(unit_vectors(vectors[_some(columns, _TRAINED * cells, 0)]))
-        return unit_vectors(kmeans.cluster_centers_)
+        some = vectors[_some(columns, _TRAINED * cells, 0)]
+        with threadpool_limits(1), catch_warnings():  # whose sums come in one order
+            simplefilter("ignore", ConvergenceWarning)  # of vectors that are alike
+            kmeans.fit(unit_vectors(some))
+        centres: Floats = kmeans.cluster_centers_
+        centres[np.linalg.norm(centres, axis=1) < _NOWHERE] = some[0]
+        return unit_vectors(centres)
 
     def _compare_enough(self, alive: Ints) -> None:
         """Take as many near cells as a sample needs; note its recall."""
@@ -137,7 +151,7 @@ class NeighbourIndex:
         places = np.sort(np.count_nonzero(closer, axis=1))
         count = places[int(_AIM * len(places))] if len(places) else 1
         self._about["near"] = np.array([
-            np.argsort(-row, kind="stable")[:count] for row in near
+            np.argsort(-row, kind="stable")[:count].copy() for row in near
         ])
         self._about["recall"] = np.mean(places <= count) if len(places) else 1.0
 
@@ -155,35 +169,48 @@ class NeighbourIndex:
         can[self._exact.columns] = True
         return self._exact.together(
             self._exact.best(part, around[can[around]])
-            for part, around in self._by_cell(rows)
+            for part, around in self._by_cell(rows, self._about["near"])
         )
 
     def entered(self, rows: Ints, floors: npt.NDArray[np.float64]) -> Best:
         """Return which of some new rows may be among the best of others.
 
-        As `Comparison.entered`, of the cells near each.
+        As `Comparison.entered`, of the cells that each is near to.
         """
+        near = self._about["near"]
+        cells = np.unique(self._cells[rows[self._groups[rows] >= 0]]).tolist()
+        nearer = {cell: np.flatnonzero((near == cell).any(axis=1)) for cell in cells}
         return self._exact.together(
             self._exact.entered(part, floors, around)
-            for part, around in self._by_cell(rows)
+            for part, around in self._by_cell(rows, nearer)
         )
 
-    def _by_cell(self, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
-        """Yield rows of a cell and whom to compare them with: those near, or all."""
+    def _by_cell(
+        self, rows: Ints, near: Ints | dict[int, Ints]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yield rows and whom to compare them with: those of cells near, or all."""
+        left = []
         rows = rows[self._groups[rows] >= 0]
         rows = rows[np.argsort(self._cells[rows], kind="stable")]
         ends = np.flatnonzero(np.diff(self._cells[rows])) + 1
         for part in np.split(rows, ends) if len(rows) else ():
             around = np.concatenate([
                 self.order[self._starts[cell] : self._starts[cell + 1]]
-                for cell in self._about["near"][self._cells[part[0]]].tolist()
+                for cell in near[int(self._cells[part[0]])].tolist()
             ])
             groups, sizes = np.unique(self._groups[around], return_counts=True)
             own = sizes[np.searchsorted(groups, self._groups[part])]
             few = len(around) - own < _FEW * self._exact.top
-            yield part[~few], around
-            if few.any():
-                yield part[few], self.order
+            left.append(part[few])
+            if not few.all():
+                yield part[~few], around
+        few = np.concatenate([rows[:0], *left])
+        if len(few):  # no row of the largest group has a neighbour in it
+            groups, sizes = np.unique(self._groups[self.order], return_counts=True)
+            largest = groups[sizes.argmax()]
+            inside = self._groups[few] == largest
+            yield few[~inside], self.order
+            yield few[inside], self.order[self._groups[self.order] != largest]
 
 
 def _opened(path: Path | None, numbers: Ints) -> dict[str, Any] | None:
@@ -191,7 +218,7 @@ def _opened(path: Path | None, numbers: Ints) -> dict[str, Any] | None:
     with suppress(OSError, EOFError, ValueError, KeyError, BadZipFile):
         if path is not None:
             with path.open("rb") as opened, np.load(opened) as file:
-                about = dict(file)
+                about = {name: file[name] for name in _KEPT}
             same = np.array_equal(about["numbers"], numbers[: len(about["numbers"])])
             if same and (len(numbers) - about["made"]) * _WORN_SHARE <= len(numbers):
                 return about
@@ -202,7 +229,3 @@ def _some(rows: Ints, count: int, seed: int) -> Ints:
     chosen = np.random.default_rng(seed).choice
     count = min(count, len(rows))
     return rows[np.sort(chosen(len(rows), count, replace=False))]
-
-
-def _pairs(best: Best) -> set[tuple[int, int]]:
-    return set(zip(best.rows.tolist(), best.columns.tolist(), strict=True))

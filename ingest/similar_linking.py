@@ -215,12 +215,16 @@ class _Linking:
             top=self._top,
             threshold=self._threshold,
         )
-        return search_neighbours(exact, file.index_path)
+
+        def anew() -> None:
+            file.done = 0  # of another order
+
+        return search_neighbours(exact, file.index_path, anew)
 
     def _all(self, file: VectorFile) -> Counters:
         """Write the neighbours of all vectors, from where a kill left off."""
         search = self._search(file)
-        done = file.done if search.kept else 0
+        done = file.done
         state = self._stored_corpus.link_state or ""
         file.keep(state, whole=True, floors=False)
 
@@ -284,6 +288,7 @@ class _Linking:
         self, file: VectorFile, search: Comparison | NeighbourIndex, rows: Ints
     ) -> _Lists:
         found: _Lists = {}
+        rows = search.order[np.isin(search.order, rows)]
         for start in range(0, len(rows), _BLOCK):
             self._progress(self._kind.stage, start, len(rows))
             part = rows[start : start + _BLOCK]

@@ -87,7 +87,6 @@ class Comparison:
 
     method = "exact"
     recall = 1.0
-    kept = True
 
     def __init__(
         self,

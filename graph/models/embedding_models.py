@@ -66,8 +66,8 @@ class SentenceTransformerEmbedder(ModelOfFiles, ArrayEmbedder, Embeddings):
     """A sentence-transformers model, loaded at first use.
 
     `name` is what is recorded, `query_prompt` put before queries, not before documents;
-    None takes what is known of the model. A batch has 16 texts on a CPU and 256 on a
-    GPU where no size is given. Where a processor has bfloat16, such weights are faster.
+    None takes what is known of the model. A batch has 16 texts, on a GPU 256 where the
+    model reads at most 512 tokens of each; bfloat16 weights are faster on some CPUs.
     """
 
     _kind = "embedding model"

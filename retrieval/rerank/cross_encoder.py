@@ -25,8 +25,8 @@ class CrossEncoderReranker(ModelOfFiles, LocalReranker):
     A folder needs no network. A name is looked for in the cache of the hub, and where
     it is not there it is fetched; without a network that is an error which says so.
     Code that a model brings along is never run. Of a pair `max_length` tokens are read;
-    None takes the model's own limit. A batch has 16 pairs on a CPU and 256 on a GPU
-    where no size is given.
+    None takes the model's own limit. A batch has 16 pairs, on a GPU 256 where
+    these are at most 512.
     """
 
     _kind = "cross-encoder"

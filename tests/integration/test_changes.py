@@ -23,6 +23,7 @@ from knowtrail.ingest import (
     text_linking,
 )
 from knowtrail.ingest.forgetting import forget_documents
+from knowtrail.ingest.neighbour_index import NeighbourIndex
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -291,25 +292,42 @@ def similar_edges(connection):
     return {tuple(row.values()) for row in rows}
 
 
-def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatch):
-    """Blocks whose edges are stored are not compared again; the end is the same."""
+@pytest.mark.parametrize("by", ["pairs", "cells", "cells made anew"])
+def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatch, by):
+    """Blocks whose edges are stored are not compared again; the end is the same.
+
+    Where the cells are gone the order is another one, and all begins again.
+    """
     delete_data(connection)
+    searching = similarity.Comparison if by == "pairs" else NeighbourIndex
+    if by != "pairs":
+        monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 10)
+        monkeypatch.setattr(neighbour_index, "_ROWS", 16)
     history = History(connection, server, IngestOptions(inter_threshold=-1.0))
     monkeypatch.setattr(similarity, "ROWS", 16)
     pages = dict.fromkeys(range(14), 1)
-    blocks, starts = similarity.Comparison.blocks, []
+    blocks, starts = searching.blocks, []
 
     def broken(self, start):
-        if self._same_group:
+        if getattr(self, "_same_group", False):
             return blocks(self, start)
         starts.append(start)
-        return breaking_off(blocks(self, start), after=3)
+        after = 0 if len(starts) == 2 and by == "cells made anew" else 3
+        return breaking_off(blocks(self, start), after=after)
 
-    monkeypatch.setattr(similarity.Comparison, "blocks", broken)
+    monkeypatch.setattr(searching, "blocks", broken)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             history.ingest(pages, {})
-    monkeypatch.setattr(similarity.Comparison, "blocks", blocks)
+        if by == "cells made anew" and len(starts) == 1:
+            (kept,) = server.home.rglob("*similar.index")
+            kept.write_bytes(b"of another version")
+    searched = []
+    monkeypatch.setattr(
+        searching,
+        "blocks",
+        lambda self, start: searched.append(start) or blocks(self, start),
+    )
     history.ingest(pages, {})
 
     whole = corpus_digest(connection, "made")
@@ -317,7 +335,11 @@ def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatc
     delete_data(connection)
     history.ingest(pages, {})
     assert starts[0] == 0
-    assert 16 <= starts[1] <= 48
+    if by == "cells made anew":
+        assert starts[1] == 0
+        assert searched[0] == 0
+    else:
+        assert 16 <= starts[1] <= 48
     assert whole == corpus_digest(connection, "made")
 
 

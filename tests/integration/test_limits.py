@@ -35,7 +35,8 @@ pytestmark = [
 
 QUESTION = "What shapes the glacier?"
 JUMPS = """
-import itertools, time
+import itertools, pathlib, time
+pathlib.Path(__file__).with_name("jumped").touch()
 calls, before = itertools.count(), time.time
 time.time = lambda: before() + (next(calls) % 3 - 1) * 86400
 """
@@ -204,6 +205,7 @@ def test_a_clock_that_jumps(
         answers.append((hits, corpus_digest(graph, "clock")))
         delete_corpus(graph, "clock")
 
+    assert (tmp_path / "jumped").exists()
     assert answers[0] == answers[1]
     assert answers[0][0]
     assert time.monotonic() - begin < 240

@@ -205,3 +205,61 @@ def share_found(found, wanted):
     there = set(zip(found.rows.tolist(), found.columns.tolist(), strict=True))
     pairs = set(zip(wanted.rows.tolist(), wanted.columns.tolist(), strict=True))
     return len(pairs & there) / len(pairs)
+
+
+def test_a_centre_without_direction_draws_not_all_vectors(monkeypatch):
+    """Those of a cell may cancel out; then the cell has another centre."""
+
+    class Cancelled:
+        """k-means whose first cell has its centre nowhere."""
+
+        cluster_centers_ = np.eye(16, dtype=np.float32)[:2] * [[0], [1]]
+
+        def __init__(self, *_, **__):
+            """Take all options."""
+
+        def fit(self, _):
+            """Find what is found always."""
+
+    monkeypatch.setattr("sklearn.cluster.KMeans", Cancelled)
+
+    search = searched(*corpus())
+
+    assert set(search._cells) == {0, 1}
+    assert search.recall >= 0.99
+
+
+def test_one_document_alone_has_no_neighbours():
+    vectors, groups, ids = corpus(200)
+
+    search = searched(vectors, np.zeros_like(groups), ids)
+
+    assert pairs(search.blocks(0)) == {}
+
+
+def test_new_rows_enter_lists_of_all_cells_that_they_are_near_to():
+    """As in a search of all: a cell may be near to one that is not near to it."""
+    exact = compared(*corpus())
+    search = search_neighbours(exact)
+    search._about["near"] = search._about["near"][:, :2]
+    new = np.arange(0, 3000, 30)
+    floors = np.full(3000, 0.3)
+    floors[new] = np.inf
+
+    found = pairs([search.best(np.setdiff1d(np.arange(3000), new))])
+    entered = pairs([search.entered(new, floors)])
+
+    wanted = {pair for pair in found if pair[1] in set(new.tolist())}
+    few = {row for row, _ in wanted - entered.keys()}
+    assert len(wanted) > 100
+    assert len(few) < 0.05 * len(wanted)
+
+
+def test_what_was_done_is_forgotten_before_new_cells_are_kept(tmp_path):
+    told = []
+    kept = tmp_path / "kept"
+
+    for _ in range(2):
+        search_neighbours(compared(*corpus()), kept, lambda: told.append(kept.exists()))
+
+    assert told == [False]
