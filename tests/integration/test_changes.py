@@ -299,6 +299,7 @@ def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatc
     Where the cells are gone the order is another one, and all begins again.
     """
     delete_data(connection)
+    shutil.rmtree(server.home / "work", ignore_errors=True)
     searching = similarity.Comparison if by == "pairs" else NeighbourIndex
     if by != "pairs":
         monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 10)
