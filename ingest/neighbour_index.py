@@ -202,8 +202,7 @@ class NeighbourIndex:
             own = sizes[np.searchsorted(groups, self._groups[part])]
             few = len(around) - own < _FEW * self._exact.top
             left.append(part[few])
-            if not few.all():
-                yield part[~few], around
+            yield part[~few], around
         few = np.concatenate([rows[:0], *left])
         if len(few):  # no row of the largest group has a neighbour in it
             groups, sizes = np.unique(self._groups[self.order], return_counts=True)

