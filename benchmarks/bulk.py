@@ -43,7 +43,10 @@ CORPUS = "benchmark"
 
 
 class Generated:
-    """Documents with words that are as frequent as their rank says; seed fixed."""
+    """Documents with words that are as frequent as their rank says; seed fixed.
+
+    Each sentence begins with a word that twenty documents share.
+    """
 
     name = "generated"
     position = 0
@@ -66,6 +69,7 @@ class Generated:
             lines = []
             for row in rows:
                 line = [words[n] for n in row]
+                line[0] = words[(5000 + number // 20) % WORDS]
                 line[5] = line[5].title() if row[5] > 300 else line[5]
                 lines.append(" ".join(line).capitalize() + ".")
             title = f"{words[number % WORDS]} {words[number * 7 % WORDS]} {number}"
@@ -75,7 +79,7 @@ class Generated:
 
 
 class Ready:
-    """Vectors that cost next to nothing: a subject's, moved by what the text is."""
+    """Vectors that cost next to nothing: the first word's, moved by the text's."""
 
     name = "ready"
     query_prompt = ""
@@ -89,7 +93,9 @@ class Ready:
     def embed_array(self, texts: list[str]) -> npt.NDArray[np.float32]:
         """Return a vector for each text."""
         keys = np.array([zlib.crc32(text.encode()) for text in texts])
-        vectors = self._subjects[keys % (1 << 14)] + 0.8 * self._moves[keys >> 18]
+        firsts = [zlib.crc32(text.split(" ", 1)[0].encode()) for text in texts]
+        vectors = self._subjects[np.array(firsts) % (1 << 14)]
+        vectors = vectors + 0.8 * self._moves[keys >> 18]
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors, dtype=np.float32)
 

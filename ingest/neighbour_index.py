@@ -1,7 +1,7 @@
 """Most similar vectors of large corpora, by cells of near vectors.
 
-k-means finds the centres of the cells. The vectors of a cell are compared with those of
-the cells nearest to it, of as many as a sample of rows needs, as `similarity` does it.
+k-means finds the centres of the cells. A vector is compared with those of the cells
+whose centres are nearest to it, of as many as a sample needs, as `similarity` does it.
 So an edge that is found has the score and the rank of an exact search, and the share of
 edges that are found is measured.
 """
@@ -49,8 +49,13 @@ _FEW = 8
 _NOWHERE = 1e-6
 """Below this length a centre, of vectors that cancel out, has no direction."""
 
-_KEPT = ("numbers", "cells", "made", "centres", "near", "recall")
-_ROWS = 8192
+_KEPT = ("numbers", "near", "made", "centres", "recall")
+_ROWS = 32_768
+"""Rows of a block: many, for few tiles; some seconds of work, for a kill undoes it."""
+
+_PART = 4096
+"""Rows compared with all centres at a time."""
+
 _TRAINED = 64
 """Training vectors a cell."""
 _STEPS = 5
@@ -87,30 +92,30 @@ class NeighbourIndex:
         alive = alive[np.argsort(exact.ids[alive])]
         about = _opened(path, exact.numbers)
         self.kept = bool(about)
-        self._about = about or {
-            "numbers": exact.numbers[:0],
-            "cells": np.empty(0, dtype=np.int64),
-            "made": len(exact.numbers),
-            "centres": self._trained(),
-        }
-        centres, old = self._about["centres"], len(self._about["cells"])
-        self._cells = np.full(len(exact.numbers), -1, dtype=np.int64)
-        self._cells[:old] = self._about["cells"]
-        new = alive[self._cells[alive] < 0]
-        for start in range(0, len(new), _ROWS):
-            part = new[start : start + _ROWS]
-            products = unit_vectors(exact.vectors[part]) @ centres.T
-            self._cells[part] = products.argmax(axis=1)
-        self.order: Ints = alive[np.argsort(self._cells[alive], kind="stable")]
-        bounds = np.arange(len(centres) + 1)
-        self._starts = np.searchsorted(self._cells[self.order], bounds)
+        self._about = about or {"made": len(exact.numbers), "centres": self._trained()}
+        centres, old = self._about["centres"], len(self._about.get("numbers", ()))
         if not self.kept:
-            self._compare_enough(alive)
-            anew()
+            self._look_enough(alive)
         self.recall = float(self._about["recall"])
-        self.method = f"{len(centres)} cells, {self._about['near'].shape[1]} compared"
-        if path is not None and old < len(self._cells):
-            self._about |= {"cells": self._cells, "numbers": exact.numbers}
+        near = self._about["near"]
+        self._near = np.full(
+            (len(exact.numbers), near.shape[1]), -1, np.min_scalar_type(-len(centres))
+        )
+        self._near[:old] = near
+        new = alive[self._near[alive, 0] < 0]
+        for start in range(0, len(new), _PART):
+            part = new[start : start + _PART]
+            self._near[part] = self._nearest(part, near.shape[1])
+        self._cells = self._near[:, 0]
+        self.order: Ints = alive[np.argsort(self._cells[alive], kind="stable")]
+        self._members = self._by_cell(exact.columns)
+        pairs = self._groups[alive] * len(centres) + self._cells[alive]
+        self._pairs, self._sizes = np.unique(pairs, return_counts=True)
+        self.method = f"{len(centres)} cells, {near.shape[1]} compared"
+        if not self.kept:
+            anew()
+        if path is not None and old < len(self._near):
+            self._about |= {"near": self._near, "numbers": exact.numbers}
             with storage_errors(path.parent), whole_bytes(path) as file:
                 np.savez(file, **self._about)
 
@@ -141,19 +146,26 @@ class NeighbourIndex:
         centres[np.linalg.norm(centres, axis=1) < _NOWHERE] = some[0]
         return unit_vectors(centres)
 
-    def _compare_enough(self, alive: Ints) -> None:
-        """Take as many near cells as a sample needs; note its recall."""
-        exact = self._exact.best(np.sort(_some(alive, SAMPLE, 1)))
-        own, wanted = self._cells[exact.rows], self._cells[exact.columns]
-        near = self._about["centres"] @ self._about["centres"].T
-        np.fill_diagonal(near, 2.0)  # the own cell is the first
-        closer = near[own] >= near[own, wanted][:, None]
-        places = np.sort(np.count_nonzero(closer, axis=1))
-        count = places[int(_AIM * len(places))] if len(places) else 1
-        self._about["near"] = np.array([
-            np.argsort(-row, kind="stable")[:count].copy() for row in near
-        ])
-        self._about["recall"] = np.mean(places <= count) if len(places) else 1.0
+    def _nearest(self, rows: Ints, count: int) -> Ints:
+        """Return the cells nearest to each row, shape (rows, count), nearest first."""
+        centres = self._about["centres"]
+        products = unit_vectors(self._exact.vectors[rows]) @ centres.T
+        near = np.argpartition(products, -count, axis=1)[:, -count:]
+        ranks = np.argsort(-np.take_along_axis(products, near, axis=1), axis=1)
+        nearest: Ints = np.take_along_axis(near, ranks, axis=1)
+        return nearest
+
+    def _look_enough(self, alive: Ints) -> None:
+        """Look in as many near cells as a sample needs; note its recall."""
+        rows = np.sort(_some(alive, SAMPLE, 1))
+        exact, cells = self._exact.best(rows), len(self._about["centres"])
+        wanted, wanting = np.unique(exact.columns, return_inverse=True)
+        ranks = np.argsort(self._nearest(rows, cells), axis=1)
+        own = self._nearest(wanted, 1)[wanting, 0]
+        places = np.sort(ranks[np.searchsorted(rows, exact.rows), own])
+        most = places[int(_AIM * len(places))] if len(places) else 0
+        self._about["near"] = np.empty((0, most + 1), dtype=np.int64)
+        self._about["recall"] = np.mean(places <= most) if len(places) else 1.0
 
     def blocks(self, first: int) -> Iterator[Best]:
         """Yield the neighbours of the vectors from a place of the order on."""
@@ -165,51 +177,71 @@ class NeighbourIndex:
 
     def best(self, rows: Ints) -> Best:
         """Return the best of the cells near each row."""
-        can = np.zeros(len(self._cells), dtype=np.bool_)
-        can[self._exact.columns] = True
-        return self._exact.together(
-            self._exact.best(part, around[can[around]])
-            for part, around in self._by_cell(rows, self._about["near"])
-        )
+        return self._found(rows, self._members)
 
     def entered(self, rows: Ints, floors: npt.NDArray[np.float64]) -> Best:
         """Return which of some new rows may be among the best of others.
 
-        As `Comparison.entered`, of the cells that each is near to.
+        As `Comparison.entered`, of the cells near each of the others.
         """
-        near = self._about["near"]
-        cells = np.unique(self._cells[rows[self._groups[rows] >= 0]]).tolist()
-        nearer = {cell: np.flatnonzero((near == cell).any(axis=1)) for cell in cells}
-        return self._exact.together(
-            self._exact.entered(part, floors, around)
-            for part, around in self._by_cell(rows, nearer)
-        )
+        new = rows[self._groups[rows] >= 0]
+        asked = self.order[floors[self.order] < np.inf]
+        return self._found(asked, self._by_cell(self._exact.few(new)), floors)
 
-    def _by_cell(
-        self, rows: Ints, near: Ints | dict[int, Ints]
-    ) -> Iterator[tuple[Ints, Ints]]:
-        """Yield rows and whom to compare them with: those of cells near, or all."""
-        left = []
+    def _by_cell(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the rows sorted by cell and id, and where each cell starts."""
+        rows = self.order[np.isin(self.order, rows)]
+        bounds = np.arange(len(self._about["centres"]) + 1)
+        return rows, np.searchsorted(self._cells[rows], bounds)
+
+    def _found(
+        self,
+        rows: Ints,
+        members: tuple[Ints, Ints],
+        floors: npt.NDArray[np.float64] | None = None,
+    ) -> Best:
+        """Return the best members of the cells near each row."""
         rows = rows[self._groups[rows] >= 0]
-        rows = rows[np.argsort(self._cells[rows], kind="stable")]
-        ends = np.flatnonzero(np.diff(self._cells[rows])) + 1
-        for part in np.split(rows, ends) if len(rows) else ():
-            around = np.concatenate([
-                self.order[self._starts[cell] : self._starts[cell + 1]]
-                for cell in near[int(self._cells[part[0]])].tolist()
-            ])
-            groups, sizes = np.unique(self._groups[around], return_counts=True)
-            own = sizes[np.searchsorted(groups, self._groups[part])]
-            few = len(around) - own < _FEW * self._exact.top
-            left.append(part[few])
-            yield part[~few], around
-        few = np.concatenate([rows[:0], *left])
-        if len(few):  # no row of the largest group has a neighbour in it
+        columns, starts = members
+        filled = np.diff(starts) > 0
+        few = self._lonely(rows)
+        some = rows[~few & filled[self._near[rows]].any(axis=1)]
+        some = some[np.argsort(self._cells[some], kind="stable")]
+        parts = [some[n : n + _ROWS] for n in range(0, len(some), _ROWS)]
+        found = [
+            self._exact.among(part, self._tiles(part, members), floors)
+            for part in parts
+        ]
+        if few.any():  # no row of the largest group has a neighbour in it
             groups, sizes = np.unique(self._groups[self.order], return_counts=True)
-            largest = groups[sizes.argmax()]
-            inside = self._groups[few] == largest
-            yield few[~inside], self.order
-            yield few[inside], self.order[self._groups[self.order] != largest]
+            inside = self._groups[rows] == groups[sizes.argmax()]
+            outside = columns[self._groups[columns] != groups[sizes.argmax()]]
+            found.append(self._exact.best(rows[few & inside], outside, floors))
+            found.append(self._exact.best(rows[few & ~inside], columns, floors))
+        return self._exact.together(found)
+
+    def _lonely(self, rows: Ints) -> npt.NDArray[np.bool_]:
+        """Return which rows have few of other groups in the cells near them."""
+        near = self._near[rows].astype(np.int64)
+        sizes = np.bincount(self._cells[self.order], minlength=near.max(initial=0) + 1)
+        pairs = self._groups[rows, None] * len(self._about["centres"]) + near
+        places = np.searchsorted(self._pairs, pairs).clip(max=len(self._pairs) - 1)
+        own = np.where(self._pairs[places] == pairs, self._sizes[places], 0)
+        few: npt.NDArray[np.bool_]
+        few = (sizes[near] - own).sum(axis=1) < _FEW * self._exact.top
+        return few
+
+    def _tiles(
+        self, rows: Ints, members: tuple[Ints, Ints]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Yield places of rows near to a cell, and its members; own cells first."""
+        columns, starts = members
+        for near in np.split(self._near[rows], [1], axis=1):
+            places = np.argsort(near, axis=None, kind="stable")
+            cells, sizes = np.unique(near, return_counts=True)
+            parts = np.split(places // near.shape[1], np.cumsum(sizes)[:-1])
+            for cell, part in zip(cells.tolist(), parts, strict=False):
+                yield part, columns[starts[cell] : starts[cell + 1]]
 
 
 def _opened(path: Path | None, numbers: Ints) -> dict[str, Any] | None:

@@ -102,10 +102,10 @@ class Comparison:
         self.vectors, self.groups, self.ids = vectors, groups, ids
         self.top, self.threshold, self._same_group = top, threshold, same_group
         self.numbers = numbers
-        self.columns = self._few(np.flatnonzero(groups >= 0))
+        self.columns = self.few(np.flatnonzero(groups >= 0))
         self.order: Ints = np.arange(len(groups))
 
-    def _few(self, rows: Ints) -> Ints:
+    def few(self, rows: Ints) -> Ints:
         """Return those rows that can be among the best: few of many equal vectors."""
         equal, groups, ids = self.numbers, self.groups, self.ids
         if len(np.unique(equal[rows])) == len(rows):
@@ -125,59 +125,62 @@ class Comparison:
             best.start, best.stop = start, stop
             yield best
 
-    def best(self, rows: Ints, columns: Ints | None = None) -> Best:
-        """Return the best of the columns, or of all, for some rows."""
+    def best(
+        self,
+        rows: Ints,
+        columns: Ints | None = None,
+        floors: npt.NDArray[np.float64] | None = None,
+    ) -> Best:
+        """Return the best of the columns, or of all, for some rows, as `among` does."""
         columns = self.columns if columns is None else columns
         best = Best(self.top)
         for start in range(0, len(rows) if len(columns) else 0, ROWS):
             part = rows[start : start + ROWS]
-            some = Best(self.top)
-            block = unit_vectors(self.vectors[part])
-            for left in range(0, len(columns), COLUMNS):
-                others = columns[left : left + COLUMNS]
-                self._compare(some, part, others, block, self.threshold)
-            best.append(some)
+            best.append(self.among(part, [(np.arange(len(part)), columns)], floors))
         return best
 
-    def entered(
-        self, rows: Ints, floors: npt.NDArray[np.float64], columns: Ints | None = None
-    ) -> Best:
+    def entered(self, rows: Ints, floors: npt.NDArray[np.float64]) -> Best:
         """Return which of some new rows may be among the best of others.
 
         Floors are the scores that one has to reach for each vector, shape (n,);
-        infinite for vectors that are not asked. Only some columns are asked, or all.
+        infinite for vectors that are not asked.
         """
+        asked = np.flatnonzero((floors < np.inf) & (self.groups >= 0))
+        return self.best(asked, self.few(rows), floors)
+
+    def among(
+        self,
+        rows: Ints,
+        tiles: Iterable[tuple[Ints, Ints]],
+        floors: npt.NDArray[np.float64] | None = None,
+    ) -> Best:
+        """Return the best for some rows of tiles: places of rows, and columns.
+
+        No pair is in two tiles. Floors are the least scores by vector, shape (n,).
+        """
+        least = np.full(len(rows), self.threshold)
+        if floors is not None:
+            least = np.maximum(least, floors[rows])
+        near = _Nearest(self, rows, least.astype(np.float32))
+        for places, columns in tiles:
+            for left in range(0, len(columns), COLUMNS):
+                others = columns[left : left + COLUMNS]
+                vectors = unit_vectors(self.vectors[others])
+                for start in range(0, len(places), ROWS):
+                    near.look(places[start : start + ROWS], others, vectors)
         best = Best(self.top)
-        columns = np.arange(len(self.vectors)) if columns is None else columns
-        columns = columns[(floors[columns] < np.inf) & (self.groups[columns] >= 0)]
-        rows = self._few(rows)
-        for left in range(0, len(columns) if len(rows) else 0, COLUMNS):
-            part = columns[left : left + COLUMNS]
-            block = unit_vectors(self.vectors[part])
-            least = np.maximum(floors[part, None], self.threshold).astype(np.float32)
-            for start in range(0, len(rows), ROWS):
-                self._compare(best, part, rows[start : start + ROWS], block, least)
+        near_rows, near_columns = near.pairs()
+        scores = cosines(self.vectors, near_rows, near_columns)
+        best.add(near_rows, near_columns, scores, self.threshold, self.ids)
         return best
 
-    def _compare(
-        self,
-        best: Best,
-        rows: Ints,
-        columns: Ints,
-        block: Floats,
-        least: float | Floats,
-    ) -> None:
-        """Add the best of a tile; the block is that of the rows."""
-        groups = self.groups
-        allowed = (groups[rows, None] == groups[None, columns]) == self._same_group
+    def apart(self, rows: Ints, columns: Ints) -> npt.NDArray[np.bool_]:
+        """Return which pairs, shape (rows, columns), are no neighbours."""
+        apart: npt.NDArray[np.bool_]
+        apart = (self.groups[rows, None] == self.groups[columns]) != self._same_group
         if self._same_group:
-            allowed &= rows[:, None] != columns
-        products = block @ unit_vectors(self.vectors[columns]).T
-        products = np.where(allowed, products, _NEVER)
-        near, far = _candidates(products, self.top, least)
-        rows, columns = rows[near], columns[far]
-        scores = cosines(self.vectors, rows, columns)
-        best.add(rows, columns, scores, self.threshold, self.ids)
+            apart |= rows[:, None] == columns
+        return apart
 
     def together(self, found: Iterable[Best]) -> Best:
         """Return the best of several."""
@@ -209,14 +212,39 @@ def unit_vectors(vectors: Floats) -> Floats:
     return block
 
 
-def _candidates(scores: Floats, top: int, least: float | Floats) -> tuple[Ints, Ints]:
-    """Return the pairs of a tile that may belong to the best, with some slack."""
-    floor = np.maximum(np.full((len(scores), 1), _NEVER / 2, dtype=np.float32), least)
-    if scores.shape[1] > top:
-        kth = np.partition(scores, -top, axis=1)[:, -top, None]
-        floor = np.maximum(floor, kth)
-    rows, columns = np.nonzero(scores >= floor - SLACK)
-    return rows.astype(np.int64), columns.astype(np.int64)
+class _Nearest:
+    """The pairs that may be among the best of some rows, by float32 products."""
+
+    def __init__(self, compared: Comparison, rows: Ints, floors: Floats) -> None:
+        self._compared, self._rows, self._floors = compared, rows, floors
+        self._block = unit_vectors(compared.vectors[rows])
+        self._tops = np.full((len(rows), compared.top), _NEVER, dtype=np.float32)
+        self._found: list[tuple[Ints, Ints, Floats]] = []
+
+    def look(self, places: Ints, columns: Ints, vectors: Floats) -> None:
+        """Note pairs of rows at some places with columns, of which these are."""
+        products = self._block[places] @ vectors.T
+        rise = products.max(axis=1) >= self._floors[places] - SLACK
+        places, products = places[rise], products[rise]
+        if not len(places):
+            return
+        products[self._compared.apart(self._rows[places], columns)] = _NEVER
+        top, tops = self._compared.top, [self._tops[places], products]
+        if len(columns) > top:
+            tops[1] = np.partition(products, -top, axis=1)[:, -top:]
+        self._tops[places] = np.partition(np.hstack(tops), -top, axis=1)[:, -top:]
+        least = self._tops[places].min(axis=1)
+        self._floors[places] = np.maximum(self._floors[places], least)
+        near, far = np.nonzero(products >= self._floors[places, None] - SLACK)
+        self._found.append((places[near], columns[far], products[near, far]))
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Return rows and columns of the pairs, with some slack."""
+        if not self._found:
+            return self._rows[:0], self._rows[:0]
+        places, columns, products = map(np.concatenate, zip(*self._found, strict=True))
+        still = products >= self._floors[places] - SLACK
+        return self._rows[places[still]], columns[still]
 
 
 class Best:

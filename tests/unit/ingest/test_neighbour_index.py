@@ -100,7 +100,7 @@ def test_rows_with_few_others_near_them_are_compared_with_all():
     """Where one cell alone is near, a small one hides nothing, and a large one does."""
     exact = compared(*corpus())
     search = search_neighbours(exact)
-    search._about["near"] = search._about["near"][:, :1]
+    search._near = search._near[:, :1]
     sizes = np.bincount(search._cells)
     small = np.flatnonzero(search._cells == sizes.argmin())
     large = np.flatnonzero(search._cells == sizes.argmax())
@@ -241,7 +241,7 @@ def test_new_rows_enter_lists_of_all_cells_that_they_are_near_to():
     """As in a search of all: a cell may be near to one that is not near to it."""
     exact = compared(*corpus())
     search = search_neighbours(exact)
-    search._about["near"] = search._about["near"][:, :2]
+    search._near = search._near[:, :2]
     new = np.arange(0, 3000, 30)
     floors = np.full(3000, 0.3)
     floors[new] = np.inf
