@@ -109,8 +109,9 @@ class NeighbourIndex:
         self._cells = self._near[:, 0]
         self.order: Ints = alive[np.argsort(self._cells[alive], kind="stable")]
         self._members = self._by_cell(exact.columns)
+        self._sizes = np.bincount(self._cells[alive], minlength=len(centres))
         pairs = self._groups[alive] * len(centres) + self._cells[alive]
-        self._pairs, self._sizes = np.unique(pairs, return_counts=True)
+        self._pairs, self._counts = np.unique(pairs, return_counts=True)
         self.method = f"{len(centres)} cells, {near.shape[1]} compared"
         if not self.kept:
             anew()
@@ -201,35 +202,36 @@ class NeighbourIndex:
         floors: npt.NDArray[np.float64] | None = None,
     ) -> Best:
         """Return the best members of the cells near each row."""
-        rows = rows[self._groups[rows] >= 0]
         columns, starts = members
         filled = np.diff(starts) > 0
-        few = self._lonely(rows)
-        some = rows[~few & filled[self._near[rows]].any(axis=1)]
-        some = some[np.argsort(self._cells[some], kind="stable")]
-        parts = [some[n : n + _ROWS] for n in range(0, len(some), _ROWS)]
-        found = [
-            self._exact.among(part, self._tiles(part, members), floors)
-            for part in parts
-        ]
-        if few.any():  # no row of the largest group has a neighbour in it
+        rows = rows[self._groups[rows] >= 0]
+        rows = rows[np.argsort(self._cells[rows], kind="stable")]
+        found, alone = [], [rows[:0]]
+        for start in range(0, len(rows), _ROWS):
+            part = rows[start : start + _ROWS]
+            few = self._lonely(part)
+            alone.append(part[few])
+            part = part[~few & filled[self._near[part]].any(axis=1)]
+            tiles = self._tiles(part, members)
+            found.append(self._exact.among(part, tiles, floors))
+        few = np.concatenate(alone)
+        if len(few):  # no row of the largest group has a neighbour in it
             groups, sizes = np.unique(self._groups[self.order], return_counts=True)
-            inside = self._groups[rows] == groups[sizes.argmax()]
-            outside = columns[self._groups[columns] != groups[sizes.argmax()]]
-            found.append(self._exact.best(rows[few & inside], outside, floors))
-            found.append(self._exact.best(rows[few & ~inside], columns, floors))
+            largest = groups[sizes.argmax()]
+            inside = self._groups[few] == largest
+            others = columns[self._groups[columns] != largest]
+            found.append(self._exact.best(few[inside], others, floors))
+            found.append(self._exact.best(few[~inside], columns, floors))
         return self._exact.together(found)
 
     def _lonely(self, rows: Ints) -> npt.NDArray[np.bool_]:
         """Return which rows have few of other groups in the cells near them."""
         near = self._near[rows].astype(np.int64)
-        sizes = np.bincount(self._cells[self.order], minlength=near.max(initial=0) + 1)
-        pairs = self._groups[rows, None] * len(self._about["centres"]) + near
+        pairs = self._groups[rows, None] * len(self._sizes) + near
         places = np.searchsorted(self._pairs, pairs).clip(max=len(self._pairs) - 1)
-        own = np.where(self._pairs[places] == pairs, self._sizes[places], 0)
-        few: npt.NDArray[np.bool_]
-        few = (sizes[near] - own).sum(axis=1) < _FEW * self._exact.top
-        return few
+        own = np.where(self._pairs[places] == pairs, self._counts[places], 0)
+        others: Ints = (self._sizes[near] - own).sum(axis=1)
+        return others < _FEW * self._exact.top
 
     def _tiles(
         self, rows: Ints, members: tuple[Ints, Ints]
