@@ -10,6 +10,7 @@ from knowtrail.retrieval.specificity.institutions import pairs_of
 from knowtrail.retrieval.specificity.quantities import (
     CALENDAR,
     asked_aggregate,
+    asked_order,
     is_number,
     is_ordering,
     order_spans,
@@ -166,6 +167,9 @@ class Account:
         if "name" in self.template.each and order is None:
             aims.discard("compare")  # which is older is told, whatever is asked
         aims |= {"budget", "ranked"} if order in {"richest", "poorest"} else set()
+        last = self.seen.resolution
+        if asked_order(last.said) and not last.mentions:  # `who is the oldest?`
+            aims.add("ordered")
         said, ordered = set(_said(self.slots)), self._ordering(question, mentions)
         spans = [(m.start, m.end) for m in (*mentions, *added)] + ordered
         spans += [m.around for m in mentions if m in added or m.kind in values]

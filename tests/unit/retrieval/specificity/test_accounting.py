@@ -20,6 +20,8 @@ LEFT_OUT = [
     ("Which purple museums are in Amsterdam?", ("purple",)),
     ("Which museums near Amsterdam are there?", ("near",)),
     ("Which large museums are in Utrecht?", ("large",)),
+    ("Does Amsterdam have more large museums than Utrecht?", ("large",)),
+    ("Zijn er meer grote musea in Amsterdam dan in Utrecht?", ("grote",)),
     ("Welke gratis musea zijn er in Amsterdam?", ("gratis",)),
     ("Are there no archives in Amsterdam?", ("no",)),
     ("Which archives were founded in May 1955?", ("May",)),
@@ -231,6 +233,15 @@ def test_no_word_of_a_follow_up_vanishes(begin: str, follow_up: str, word: str) 
     assert word in " ".join([*result.left_out, *result.notes])
     strict = PIPELINE.forward(asked, conversation=first.conversation, strict=True)
     assert strict.status == "none"
+
+
+@pytest.mark.parametrize("who", ["Who is the oldest?", "Wie is de oudste?"])
+def test_who_asks_for_an_institution_of_a_list(who: str) -> None:
+    """Beside an order, and nothing else, it is no word that is left out."""
+    first = PIPELINE.forward("Which museums are in Amsterdam?")
+    result = PIPELINE.forward(who, conversation=first.conversation, strict=True)
+
+    assert (result.status, result.left_out) == ("answered", ())
 
 
 @pytest.mark.parametrize(
