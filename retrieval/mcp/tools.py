@@ -12,6 +12,7 @@ from pydantic import Field
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.db.user_statements import aread_statement
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.corpus import asked_corpora
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
@@ -61,37 +62,8 @@ Filter: TypeAlias = Annotated[
     Field(description='what documents must be, such as {"language": "en"}'),
 ]
 
-SCHEMA = """\
-Labels and what they have (every node has id, and its corpus by name):
-Corpus(name, embedder, version) Document(title, aliases, url, source, language, text)
-Chunk(index, text, firstSentence, lastSentence, startChar, endChar, embedding): three
-sentences. Sentence(index, text, startChar, endChar) Term(name in lower case, label,
-chunks) Theme(name) Category(name) Query(text) Traversal(algorithm, stopReason,
-milliseconds, createdAt) Step(index, hop, score, reason, title, text)
-Extraction(variant, model, status) Fact(text, confidence) Concept(name) Gap(text)
-Entity(name) EvalRun(kind) EvalRecord Metric(name, value, ciLow, ciHigh, n) Battle
-Custodian(name, city, institutionType): an institution
-Research(question, status) SubQuestion(text, reason) Finding(text) Claim(text)
-Verdict(verdict, by, score)
-Relationships:
-(Document)-[:IN_CORPUS]->(Corpus) (Chunk)-[:FROM_DOCUMENT]->(Document)
-(Chunk)-[:NEXT_CHUNK]->(Chunk)-[:HAS_SENTENCE]->(Sentence)-[:NEXT_SENTENCE]->(Sentence)
-(Chunk)-[:SIMILAR_TO {score, rank, scope: 'intra'|'inter'}]->(Chunk)
-(Chunk)-[:NAMES]->(Term) (Chunk)-[:MENTIONS {anchor}]->(Document)
-(Document)-[:LINKS_TO]->(Document) (Document)-[:HAS_THEME {rank}]->(Theme)
-(Document)-[:THEME_SIMILAR_TO {score}]->(Document) (Document)-[:IN_CATEGORY]->(Category)
-(Query)<-[:FOR_QUERY]-(Traversal)-[:FIRST_STEP]->(Step)-[:NEXT_STEP]->(Step)
-(Step)-[:VISITED]->(Chunk) (Step)-[:PICKED {rank, score}]->(Sentence)
-(Extraction)-[:EXTRACTED_FROM]->(Document) (Extraction)-[:STATES]->(Fact)
-(Extraction)-[:LACKS]->(Gap) (Concept)-[:CAUSES {strength}]->(Concept)
-(Entity)-[:RELATES {relation}]->(Entity) (Fact)-[:SUPPORTED_BY {score}]->(Sentence)
-(EvalRun)-[:HAS_RECORD]->(EvalRecord) (EvalRun)-[:HAS_METRIC]->(Metric)
-(Research)-[:ASKS]->(SubQuestion)-[:FOUND]->(Finding)-[:SUPPORTED_BY]->(Sentence)
-(Research)-[:CLAIMS]->(Claim)-[:DRAWN_FROM]->(Finding) (Claim)-[:HAS_VERDICT]->(Verdict)
-Look up by Document(corpus, titleKey), the title as MediaWiki writes it;
-db.index.fulltext.queryNodes('chunk_text', $words) and ('document_title', $words) find
-words. Always use LIMIT.
-"""
+TEXTS: dict[str, str] = packaged(__package__, "texts.toml")
+SCHEMA = TEXTS["schema"]
 
 SECONDS, STATEMENT_SECONDS = 60.0, 30.0
 """How long a tool, and a statement, may take; then its query is ended too."""

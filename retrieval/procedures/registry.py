@@ -17,10 +17,12 @@ import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError, near_name
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.telemetry import span
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.budgets import BUDGETS
@@ -55,31 +57,19 @@ class Field:
     description: str
 
 
-_TABLE = (
-    ("corpus", "STRING", "corpus to ask; needed where there are several"),
-    ("algorithm", "STRING", "how to walk, auto by default"),
-    ("algorithms", "LIST<STRING>", "how to walk, each once; all by default"),
-    ("k", "INTEGER", "results wanted, in place of maxSentences"),
-    ("granularity", "STRING", "whether a result is a chunk or a sentence"),
-    ("rerank", "STRING", "reranker that orders the results, such as bm25"),
-    ("rerank_candidates", "INTEGER", "results it chooses from, 50 by default"),
-    ("score_threshold", "FLOAT", "least cosine of a result, -1 to 1"),
-    *(
-        (name, "INTEGER", f"{budget.meaning}, {budget.default} by default")
-        for name, budget in BUDGETS.items()
-    ),
-    ("filter", "MAP", "what chunks must pass at every hop"),
-    ("preset", "STRING", "published: walk by the rules of the published code"),
-    ("reader", "STRING", "auto, cypher or snapshot: where walks read"),
-    ("model", "STRING", "language model, as Ollama calls it"),
-    ("seconds", "FLOAT", "time that the language model has for its answer"),
-    ("time_limit", "FLOAT", "seconds after which no further algorithm is begun"),
-    ("record", "BOOLEAN", "whether walks are stored, true by default"),
-    ("trace", "BOOLEAN", "whether every chunk considered is stored too"),
-)
+_TEXTS: dict[str, Any] = packaged(__package__, "procedures.toml")
+
+
+def _field(name: str, kind: Kind, description: str) -> Field:
+    return Field(name=camel_case(name), kind=kind, description=description)
+
+
 OPTIONS: Mapping[str, Field] = {
-    name: Field(name=camel_case(name), kind=kind, description=text)  # type: ignore[arg-type]
-    for name, kind, text in _TABLE
+    **{name: _field(name, *told) for name, told in _TEXTS["options"].items()},
+    **{
+        name: _field(name, "INTEGER", f"{one.meaning}, {one.default} by default")
+        for name, one in BUDGETS.items()
+    },
 }
 """Every option by its Python name."""
 
@@ -247,12 +237,6 @@ def _ask_rows(answer: Answer) -> list[Row]:
 
 
 _LOG = logging.getLogger(__name__)
-_WALK = (
-    *("corpus", "max_sentences", "max_hops", "anchors", "lookahead", "beam"),
-    *("filter", "preset", "reader", "model"),
-)
-_RECORDED = ("record", "trace")
-_RERANKED = ("rerank", "rerank_candidates", "score_threshold")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,112 +398,34 @@ def _named(name: str) -> Procedure:
     return procedure
 
 
-_Spec: TypeAlias = tuple[str, Kind, str]
+_ROWS: Mapping[str, Callable[[Any], list[Row]]] = {
+    "search": _search_rows,
+    "traverse": _traverse_rows,
+    "compare": _compare_rows,
+    "ask": _ask_rows,
+}
 
 
-def _fields(*fields: _Spec) -> tuple[Field, ...]:
-    return tuple(Field(name=n, kind=k, description=text) for n, k, text in fields)
+def _procedure(name: str, told: Mapping[str, Any]) -> Procedure:
+    """Return a procedure as the file tells of it."""
 
+    def fields(names: Iterable[str]) -> tuple[Field, ...]:
+        own = _TEXTS["fields"] | told.get("fields", {})
+        return tuple(_field(one, *own[one]) for one in names)
 
-_QUESTION: _Spec = ("question", "STRING", "what is asked")
-_ALGORITHM: _Spec = ("algorithm", "STRING", "how to walk, such as auto")
-_DOCUMENT: tuple[_Spec, ...] = (
-    ("documentId", "STRING", "id of the Document node"),
-    ("title", "STRING", "its title"),
-    ("chunkId", "STRING", "id of the Chunk node"),
-)
-_TRAVERSAL: _Spec = (
-    "traversalId",
-    "STRING",
-    "id of the Traversal node; null where nothing was recorded",
-)
-_STORES = (
-    "The walk is stored after its end in a transaction of its own, not the caller's; "
-    "{record: false} turns that off, and so does a session that only reads: "
-    "traversalId is then null."
-)
+    listed = [_TEXTS["lists"].get(one, [one]) for one in told["options"]]
+    return Procedure(
+        name=name,
+        description=told["description"].format(stores=_TEXTS["stores"]),
+        arguments=fields(told["arguments"]),
+        options=tuple(chain(*listed)),
+        columns=fields(told["columns"]),
+        module=told["module"],
+        rows=_ROWS[name],
+    )
+
 
 PROCEDURES: Mapping[str, Procedure] = {
-    procedure.name: procedure
-    for procedure in (
-        Procedure(
-            name="search",
-            description="Rank chunks of a corpus by walking the graph for a question.",
-            arguments=_fields(_QUESTION),
-            options=("algorithm", "k", "granularity", *_RERANKED, *_WALK),
-            columns=_fields(
-                ("rank", "INTEGER", "from 1"),
-                *_DOCUMENT,
-                ("text", "STRING", "its sentences that no earlier row has"),
-                ("score", "FLOAT", "cosine to the question"),
-                ("algorithm", "STRING", "how it was found"),
-            ),
-            module="knowtrail.retrieval.search",
-            rows=_search_rows,
-        ),
-        Procedure(
-            name="traverse",
-            description=(
-                "Walk the graph for a question: one row a sentence found, and one for "
-                f"a step without a new sentence. {_STORES}"
-            ),
-            arguments=_fields(_ALGORITHM, _QUESTION),
-            options=(*_WALK, *_RECORDED),
-            columns=_fields(
-                ("step", "INTEGER", "number of the step, from 0"),
-                ("hop", "INTEGER", "edges followed to it"),
-                *_DOCUMENT,
-                ("sentenceId", "STRING", "id of the Sentence node, or null"),
-                ("text", "STRING", "the sentence, or null"),
-                (
-                    "score",
-                    "FLOAT",
-                    "cosine of sentence, or else chunk, to the question",
-                ),
-                ("reason", "STRING", "why the walk went there"),
-                _TRAVERSAL,
-            ),
-            module="knowtrail.retrieval.traverse",
-            rows=_traverse_rows,
-        ),
-        Procedure(
-            name="compare",
-            description=(
-                "Walk the graph for a question with several algorithms: one row each; "
-                "one that there was no time for has the stopReason time_limit. "
-                f"{_STORES}"
-            ),
-            arguments=_fields(_QUESTION),
-            options=("algorithms", "time_limit", *_WALK, *_RECORDED),
-            columns=_fields(
-                ("algorithm", "STRING", "how it walked"),
-                ("sentences", "INTEGER", "sentences found"),
-                ("documents", "INTEGER", "documents visited"),
-                ("hops", "INTEGER", "edges followed"),
-                ("stopReason", "STRING", "why it ended"),
-                ("milliseconds", "FLOAT", "time of the walk"),
-                _TRAVERSAL,
-            ),
-            module="knowtrail.retrieval.traverse",
-            rows=_compare_rows,
-        ),
-        Procedure(
-            name="ask",
-            description=(
-                "Answer a question in words by the language model, from sentences "
-                f"found by walking the graph. {_STORES}"
-            ),
-            arguments=_fields(_QUESTION),
-            options=("algorithm", "seconds", *_WALK, "record"),
-            columns=_fields(
-                ("answer", "STRING", "the answer"),
-                ("citation", "LIST<STRING>", "ids of the Sentence nodes it rests on"),
-                ("confidence", "FLOAT", "what the model thinks, 0 to 1, or null"),
-                _TRAVERSAL,
-            ),
-            module="knowtrail.retrieval.ask",
-            rows=_ask_rows,
-        ),
-    )
+    name: _procedure(name, told) for name, told in _TEXTS["procedures"].items()
 }
 """Every procedure by its name."""
