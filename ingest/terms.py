@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
+from pathlib import Path
 
 from knowtrail.ingest.names import (
     is_nameable,
@@ -27,13 +28,7 @@ LINKED_SHARE = 20
 _HELD = 200_000
 """Names or words counted in memory before they go to disk."""
 _PARENTHESES = re.compile(r"\s*\([^()]*\)\s*\Z")
-_TABLES = """
-CREATE TABLE IF NOT EXISTS names (label TEXT PRIMARY KEY, key TEXT, seen INT, sure INT)
-    WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS small (word TEXT PRIMARY KEY, seen INT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS touched (key TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS names_key ON names (key);
-"""
+_TABLES = Path(__file__).with_name("terms.sql").read_text("utf-8")
 _CHOICE = """
 SELECT names.key, names.label, names.seen, names.sure, small.seen
 FROM {} LEFT JOIN small ON small.word = names.key

@@ -16,6 +16,7 @@ import time
 import zlib
 from collections import defaultdict
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from knowtrail.graph.errors import StorageError
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         Mapping,
         Sequence,
     )
-    from pathlib import Path
 
     from knowtrail.ingest.terms import Names
 
@@ -47,25 +47,7 @@ _FORMAT = 3
 SECONDS = 10.0
 """Between two commits, at most about as much as a kill costs."""
 _RUN = re.compile(r"[^\W_]+")
-_TABLES = """
-PRAGMA journal_mode = WAL;
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE IF NOT EXISTS documents (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT UNIQUE, hash TEXT, chunks INT,
-    linked INT, named INT, written INT, names BLOB, found BLOB
-);
-CREATE INDEX IF NOT EXISTS undone ON documents (id)
-    WHERE NOT (linked AND named AND written);
-CREATE TABLE IF NOT EXISTS words (
-    word INT, document INT, PRIMARY KEY (word, document)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS titles (key TEXT PRIMARY KEY, name TEXT, target TEXT)
-    WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS terms (
-    name TEXT PRIMARY KEY, chosen TEXT, titled TEXT, chunks INT DEFAULT 0,
-    linked INT DEFAULT 0, stored TEXT
-) WITHOUT ROWID;
-"""
+_TABLES = Path(__file__).with_name("text_index.sql").read_text("utf-8")
 _CHOSEN = (
     "INSERT INTO terms (name, chosen) VALUES (?, ?) "
     "ON CONFLICT (name) DO UPDATE SET chosen = excluded.chosen"
