@@ -25,7 +25,12 @@ from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.mention import MentionFinder, named_kind
 from knowtrail.retrieval.specificity.quantities import asked_aggregate, asked_order
 from knowtrail.retrieval.specificity.query_templates import LANGUAGES, NONE, Template
-from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, tokens_of
+from knowtrail.retrieval.specificity.vocabulary import (
+    PLACES,
+    Mention,
+    data_file,
+    tokens_of,
+)
 from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
@@ -286,28 +291,13 @@ FOLDS = 5
 STRENGTH = 10.0
 """Inverse of the penalty on large weights."""
 
-_FILLERS = {
-    "institution_type": "museums",
-    "place": "Amsterdam",
-    "name": "the Museum Zonnehof",
-    "identifier": "NL-ZhMz",
-    "date": "1900",
-    "budget": "500,000 euro",
-}
-_DUTCH = {
-    "institution_type": "musea",
-    "name": "het Museum Zonnehof",
-    "budget": "500.000 euro",
-}
-"""What stands in an example for the value of a slot."""
-
 
 def fitted(templates: Mapping[str, Template]) -> Weights:
     """Fit weights to the examples of templates."""
     finder = MentionFinder(build_gazetteer([{"city": "Amsterdam", "country": "NL"}]))
     bags, families = [], []
     for text, family, language in examples_of(templates):
-        fillers = _FILLERS | (_DUTCH if language == "nl" else {})
+        fillers = data_file("fillers.yaml")[language]
         filled = MASK.sub(lambda slot: fillers.get(slot[1], slot[1]), text)  # noqa: B023
         bags.append(features_of(filled, finder.find(filled)))
         families.append(family)
