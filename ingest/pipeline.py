@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ import numpy as np
 from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.background import Background, ahead
@@ -123,7 +124,10 @@ def ingest_corpus(
         SourceError: If a source cannot be read at all.
         DatabaseError: If the database fails; what is stored stays whole.
     """
-    with corpus_lock(settings.home, connection, corpus):
+    with (
+        corpus_lock(settings.home, connection, corpus),
+        _never_empty(connection, corpus),
+    ):
         return ingest_locked(
             connection,
             sources,
@@ -170,6 +174,19 @@ def ingest_locked(
         sources, run.order(embedder), settings=settings, progress=progress
     ) as shards:
         return run.ingest([shards], shards.items())
+
+
+@contextmanager
+def _never_empty(connection: Connection, corpus: str) -> Iterator[None]:
+    """Take a new corpus away again where its sources broke off before any text."""
+    try:
+        yield
+    except DatabaseError:
+        raise
+    except BaseException:
+        connection.write("ingest/corpus_unmade", name=corpus)
+        raise
+    connection.write("ingest/corpus_unmade", name=corpus)
 
 
 def _hash(raw: RawDocument | ReadyDocument) -> str:

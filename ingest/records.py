@@ -180,7 +180,7 @@ class Source(Measured, Protocol):
 
 
 _LOOKED_AT = 100_000
-"""Failures in a row after which a source is begun all the same."""
+"""Failures and damage in a row after which a source is begun all the same."""
 
 
 class Limited:
@@ -220,7 +220,7 @@ def begun(sources: Sequence[Source]) -> Iterator[Iterator[Item]]:
 
     Raises:
         InputError: If there is no source.
-        SourceError: If one cannot be read at all, or everything in all is a failure.
+        SourceError: If one cannot be read at all, or all has but failures and damage.
     """
     if not sources:
         raise InputError("Nothing to ingest: name at least one source.")
@@ -228,7 +228,7 @@ def begun(sources: Sequence[Source]) -> Iterator[Iterator[Item]]:
         failures: list[Item] = []
         for item in itertools.islice(items, _LOOKED_AT):
             failures.append(item)
-            if not isinstance(item, Failure):
+            if not isinstance(item, Failure | Damage):
                 break
         else:
             _check_some(sources, failures)
@@ -254,9 +254,10 @@ def _items(sources: Sequence[Source]) -> Generator[Item]:
 
 def _check_some(sources: Sequence[Source], failures: Sequence[Item]) -> None:
     first = next(iter(failures), None)
-    if len(failures) < _LOOKED_AT and isinstance(first, Failure):
+    if len(failures) < _LOOKED_AT and isinstance(first, Failure | Damage):
         names = ", ".join(source.name for source in sources)
-        told = f"{first.title}: {first.message.rstrip('.')}"
+        title = f"{first.title}: " if isinstance(first, Failure) else ""
+        told = title + first.message.rstrip(".")
         raise SourceError(f"Nothing in {names} can be used. The first: {told}.")
 
 

@@ -252,6 +252,32 @@ def test_pages_before_the_damage_are_stored(
     assert (user.status(), user.wrong()) == ("unfinished", [UNFINISHED])
 
 
+_FIRST = dump(*_pages(1))
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "told"),
+    [
+        (_FIRST[:-900], 2, "damaged after 0 complete pages"),
+        (dump(page("A", "", number=1), *_pages(1))[:-900], 1, "after 1 complete page,"),
+    ],
+    ids=["no page", "an empty page"],
+)
+def test_a_dump_that_gives_no_text_leaves_no_corpus(
+    user: User, tmp_path: Path, text: str, code: int, told: str
+) -> None:
+    """A new corpus that would be empty is not there at all; one that is stays."""
+    path = _file(tmp_path / "d.xml", text)
+    before = user.digest()
+
+    new = user.run("ingest", "dump", path, "--corpus=new", "--themes=none")
+    user.ingest("dump", path)
+
+    assert (new.code, len(new.errors)) == (code, 1)
+    assert told in new.errors[0]
+    assert (user.status("new"), user.digest()) == (None, before)
+
+
 def test_no_to_a_deletion_deletes_nothing(user: User) -> None:
     """Who does not want it after all exits 1 and reads no complaint."""
     done = user.spawn("corpus", "delete", "kept", input="n\n")

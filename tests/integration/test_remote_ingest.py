@@ -108,3 +108,18 @@ def test_a_cut_on_the_way_leaves_whole_documents(
     assert done.code == 0
     assert 0 < _skipped(done.out) < len(rows)
     assert corpus_digest(connection, "far").value == wanted
+
+
+def test_a_cut_before_anything_is_stored_leaves_no_corpus(
+    user: CommandLine, connection: Connection, tmp_path: Path
+) -> None:
+    """Its first document was read, but never written."""
+    rows = [{"id": n, "text": "It is.", "note": "x" * 9000} for n in range(30)]
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (tmp_path / "rows.jsonl").write_text(lines)
+    with web_files(tmp_path) as web:
+        web.last = 100_000
+        cut = user.run("ingest", "jsonl", f"{web.address}/rows.jsonl", "--corpus=far")
+
+    assert (cut.code, len(cut.errors)) == (2, 1)
+    assert connection.read("corpus/list") == []
