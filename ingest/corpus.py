@@ -63,7 +63,7 @@ class StoredCorpus:
     Without a language model that named its themes, files, or terms the properties for
     these are None; `files_root` is the folder that the ids of files are paths in,
     `term_rules` says where terms come from. The version counts committed changes. One
-    made anew under its name has working files of another `work_key`. `link_state` is
+    made anew under its name has another `created`. `link_state` is
     the state of its texts that it is linked in, "" where others wrote; `methods` says
     how similar chunks and themes were searched. The status is `complete`, `unfinished`
     (an ingest was interrupted, or its source broke off), `forgetting` (some documents)
@@ -79,7 +79,7 @@ class StoredCorpus:
     files_root: str | None
     term_rules: int | None
     version: int
-    work_key: str
+    created: str
     link_state: str | None
     methods: dict[str, str]
     status: str
@@ -204,8 +204,13 @@ def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
     return _stored(rows[0]["properties"]) if rows else None
 
 
-def _work_key(properties: Mapping[str, Any]) -> str:
-    return content_key(properties["name"], str(properties.get("createdAt", "")))
+def work_key(connection: Connection, name: str, created: object) -> str:
+    """Return what names the working files of a corpus, beside those of other servers.
+
+    Copies of a database, or of a corpus, were made at one time: a server's address
+    tells them apart.
+    """
+    return content_key(connection.place, name, str(created))
 
 
 def _stored(properties: dict[str, Any]) -> StoredCorpus:
@@ -231,7 +236,7 @@ def _stored(properties: dict[str, Any]) -> StoredCorpus:
         files_root=properties.get("filesRoot"),
         term_rules=properties.get("termRules"),
         version=properties["version"],
-        work_key=_work_key(properties),
+        created=str(properties.get("createdAt", "")),
         link_state=properties.get("linkState"),
         methods={
             kind: properties.get(f"{kind}Method") or "exact"
@@ -347,7 +352,8 @@ def delete_corpus(
     check_corpus(connection, name)
     if work:
         for row in connection.read("ingest/corpus_read", name=name):
-            for path in work.glob(f"{_work_key(row['properties'])}*"):
+            created = row["properties"].get("createdAt", "")
+            for path in work.glob(f"{work_key(connection, name, created)}*"):
                 path.unlink(missing_ok=True)
         for kind in ("bulk", "ray"):
             shutil.rmtree(work / f"{kind}-{content_key(name)}", ignore_errors=True)

@@ -22,7 +22,7 @@ from knowtrail.graph.errors import IngestError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.background import Background
-from knowtrail.ingest.corpus import stored_corpus
+from knowtrail.ingest.corpus import stored_corpus, work_key
 from knowtrail.ingest.neighbour_index import NeighbourIndex, search_neighbours
 from knowtrail.ingest.similarity import Comparison
 from knowtrail.ingest.store import similar_rows
@@ -99,7 +99,8 @@ def link_similar(
     linking = _Linking(
         connection, kind, stored, version, changed=changed, progress=progress
     )
-    with VectorFile(work, f"{stored.work_key}-{kind.name}") as file:
+    key = work_key(connection, corpus, stored.created)
+    with VectorFile(work, f"{key}-{kind.name}") as file:
         total = linking.link(file, former)
     for part in batched(list(linking.lost)):
         total += connection.write(f"{kind.prefix}_settled", ids=part)

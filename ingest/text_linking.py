@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
-from knowtrail.ingest.corpus import stored_corpus
+from knowtrail.ingest.corpus import stored_corpus, work_key
 from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
 from knowtrail.ingest.terms import (
@@ -77,7 +77,7 @@ def link_texts(
     new_state = content_key(version, titles.content)
     with open_text_index(
         work,
-        stored.work_key,
+        work_key(connection, corpus, stored.created),
         about=f"{TERM_RULES} {terms}",
         state=stored.link_state,
         new_state=new_state,

@@ -141,6 +141,11 @@ class Connection(_Connected["neo4j.Driver"]):
         self.close()
 
     @property
+    def place(self) -> str:
+        """Return what tells the database from those of other servers: its address."""
+        return f"{self.driver.get_server_info().address}\0{self.database}"
+
+    @property
     def capabilities(self) -> Capabilities:
         """Say what the server can do; probed once."""
         if self._capabilities is None:

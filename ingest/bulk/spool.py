@@ -147,6 +147,7 @@ class Spool(Connection):
     """A database of one corpus, in files of a folder."""
 
     asks_for_models = False
+    place = ""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

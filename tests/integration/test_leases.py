@@ -22,10 +22,11 @@ from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.rdf import export_rdf, import_rdf
 from knowtrail.ingest.corpus import delete_corpus
+from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from knowtrail.retrieval.search import search
 from tests.command_line import ROOT
-from tests.corpora import article, store_articles
+from tests.corpora import ListSource, article, store_articles
 from tests.proxies import proxied
 from tests.tiers import amount
 
@@ -250,3 +251,25 @@ def test_a_corpus_is_deleted_under_its_questioners(
     assert connection.query("MATCH (n {corpus: 'going'}) RETURN count(n) AS n") == [
         {"n": 0}
     ]
+
+
+def test_copies_of_a_corpus_have_working_files_of_their_own(
+    connection: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """Two servers are two addresses, whatever the time that a copy took over."""
+    parts, settings = urlsplit(str(server.uri)), replace(server, home=tmp_path)
+    with (
+        proxied(parts.hostname or "", parts.port or 0) as proxy,
+        Connection.open(replace(server, uri=f"bolt://127.0.0.1:{proxy.port}")) as copy,
+    ):
+        for number, one in enumerate([connection, copy, connection]):
+            ingest_corpus(
+                one,
+                [ListSource([article(number)])],
+                corpus="held",
+                embedder=HashEmbedder(32),
+                settings=settings,
+            )
+        assert len(list(tmp_path.glob("work/*.texts"))) == 2
+        delete_corpus(copy, "held", work=tmp_path / "work")
+    assert len(list(tmp_path.glob("work/*.texts"))) == 1
