@@ -23,7 +23,7 @@ from knowtrail.ingest.store import removal_of
 from knowtrail.ingest.terms import TERM_RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
