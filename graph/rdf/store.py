@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
 from rdflib.plugins.stores.memory import Memory, SimpleMemory
-from rdflib.term import URIRef
+from rdflib.paths import Path
+from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
@@ -27,6 +28,32 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from knowtrail.graph.db.connection import Connection
+
+
+class _End(Literal):
+    """A literal that rdflib's paths do not take for anything, as they do 0 and ""."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class _PathGraph(Graph):
+    """A graph whose paths may end at every literal."""
+
+    def triples(self, triple: Any) -> Any:
+        """Yield the triples that match, as `rdflib.Graph.triples`."""
+        s, path, o = triple
+        if not isinstance(path, Path) or (s or s is None) and (o or o is None):
+            return super().triples(triple)
+        ends = {term: _End(term) for term in (s, o) if isinstance(term, Literal)}
+        found = super().triples((ends.get(s, s), path, ends.get(o, o)))
+        return (tuple(self._own(term) for term in one) for one in found)
+
+    @staticmethod
+    def _own(term: Any) -> Any:
+        if type(term) is not _End:
+            return term
+        return Literal(str(term), term.language, term.datatype, normalize=False)
 
 
 class LiveStore(SimpleMemory):
@@ -70,7 +97,7 @@ class LiveStore(SimpleMemory):
         def begun() -> Graph:
             snapshot = copy(self)
             snapshot._run = self.run()
-            return Graph(store=snapshot, bind_namespaces="none")
+            return _PathGraph(store=snapshot, bind_namespaces="none")
 
         return answer(
             begun,
@@ -121,7 +148,7 @@ class _CopyStore(Memory):
     ) -> Result:
         """Answer a query; as `LiveStore.query`, without a limit of time."""
         return answer(
-            lambda: Graph(self, queryGraph, bind_namespaces="none"),
+            lambda: _PathGraph(self, queryGraph, bind_namespaces="none"),
             query,
             namespaces=initNs,
             bindings=initBindings,
@@ -139,7 +166,7 @@ def live_graph(
     """
     register()
     store = LiveStore(connection, base=base, seconds=seconds)
-    return Graph(store=store, bind_namespaces="none")
+    return _PathGraph(store=store, bind_namespaces="none")
 
 
 def memory_graph(
@@ -155,7 +182,7 @@ def memory_graph(
     """
     register()
     run = Run(connection, Vocabulary(base), 1e9)
-    graph = Graph(store=_CopyStore(), bind_namespaces="none")
+    graph = _PathGraph(store=_CopyStore(), bind_namespaces="none")
     names = PREFIXES | run.mapping.vocabulary.prefixes
     for prefix, namespace in names.items():
         graph.bind(prefix, namespace)
