@@ -345,10 +345,23 @@ class _Bucket:
         told = self._files.get_file_info(self._path)
         if told.type.name == "NotFound":
             raise FileNotFoundError
-        return State(told.size, str(told.mtime_ns), folder=not told.is_file)
+        mark = self._mark() if told.is_file else ""
+        return State(told.size, mark, folder=not told.is_file)
+
+    def _mark(self) -> str:
+        """Return what changes with the file: its tag, or when it was changed."""
+        with self._files.open_input_file(self._path) as file:
+            told = {k.lower(): v for k, v in file.metadata().items()}
+            names = ("generation", "etag", "last-modified")
+            return next((str(told[name]) for name in names if name in told), "")
 
     def read(self, state: State, start: int, end: int) -> bytes:
-        return _whole(self._open.read_at(end - start, start), end - start)
+        try:
+            data = self._open.read_at(end - start, start)
+        finally:
+            if self._mark() != state.st_mtime_ns:
+                raise _FinalError("it changed while it was read")
+        return _whole(data, end - start)
 
     def keys(self) -> list[str]:
         from pyarrow.fs import FileSelector

@@ -227,6 +227,21 @@ def test_a_file_that_changes_meanwhile_is_told(folder: Path, web: WebFiles) -> N
         list(items)
 
 
+@pytest.mark.parametrize("rows", [ROWS.replace("Ein", "Das"), ROWS * 2, ""])
+def test_a_file_of_a_bucket_that_changes_meanwhile_is_told(
+    folder: Path, rows: str
+) -> None:
+    """Whether it stays as long, grows or is emptied."""
+    file = folder / "long.jsonl"
+    file.write_text(ROWS * 2000)
+    with s3_files(folder.parent) as query:
+        items = iter(JsonlSource([f"s3://bucket/long.jsonl{query}"]).items())
+        next(items)
+        file.write_text(rows * 2000)
+        with pytest.raises(SourceError, match="changed while it was read"):
+            list(items)
+
+
 def test_an_empty_file_is_told(folder: Path, web: WebFiles) -> None:
     """As one of this machine is."""
     (folder / "empty").touch()
