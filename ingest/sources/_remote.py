@@ -148,6 +148,8 @@ class RemoteFile:
         try:
             return retrying(ask)
         except Exception as error:
+            if _denied(error):
+                raise SourceError(self._refusal()) from error
             # Not UnreachableError: sources take an OSError for a damaged file.
             why = "there is no such file"
             if not isinstance(error, FileNotFoundError):
@@ -157,6 +159,21 @@ class RemoteFile:
                 f"Cannot read {self}: {why or type(error).__name__}. Check the "
                 "address, your rights and the network; then run the command again."
             ) from error
+
+
+    def _refusal(self) -> str:
+        google = self.scheme == "gs"
+        rights = (
+            "storage.objects.get (and .list for folders and patterns), by gcloud auth "
+            "application-default login, or name gs://anonymous@... if all may read it"
+            if google
+            else "s3:GetObject (and s3:ListBucket for folders and patterns), by "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE"
+        )
+        return (
+            f"Cannot read {self}: access to {self.key!r} in bucket {self.host!r} is "
+            f"denied. Give credentials with the right {rights}."
+        )
 
 
 AnyPath: TypeAlias = Path | RemoteFile
@@ -189,8 +206,12 @@ def located_all(paths: Sequence[AnyPath | str]) -> Iterator[AnyPath]:
 
 
 def _may_pass(error: BaseException) -> bool:
-    final = (_FinalError, FileNotFoundError, PermissionError)
-    return isinstance(error, Exception) and not isinstance(error, final)
+    final = isinstance(error, _FinalError | FileNotFoundError) or _denied(error)
+    return isinstance(error, Exception) and not final
+
+
+def _denied(error: BaseException) -> bool:
+    return isinstance(error, PermissionError) or "AWS Error ACCESS_DENIED" in str(error)
 
 
 class _Reading(io.RawIOBase):

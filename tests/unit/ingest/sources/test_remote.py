@@ -227,6 +227,21 @@ def test_a_file_that_changes_meanwhile_is_told(folder: Path, web: WebFiles) -> N
         list(items)
 
 
+@pytest.mark.parametrize("path", ["part-1.jsonl", "part*.jsonl"])
+def test_a_bucket_that_denies_access_is_told(folder: Path, path: str) -> None:
+    """In one line with bucket, key and the right that is lacking, asked for once."""
+    with (
+        s3_files(folder.parent, denied=True) as query,
+        pytest.raises(SourceError) as error,
+    ):
+        list(JsonlSource([f"s3://bucket/{path}{query}"]).items())
+
+    told = str(error.value)
+    assert f"Cannot read s3://bucket/{path}: access to '{path}' in bucket" in told
+    assert "'bucket' is denied. Give credentials with the right s3:GetObject" in told
+    assert "\n" not in told
+
+
 @pytest.mark.parametrize("rows", [ROWS.replace("Ein", "Das"), ROWS * 2, ""])
 def test_a_file_of_a_bucket_that_changes_meanwhile_is_told(
     folder: Path, rows: str
