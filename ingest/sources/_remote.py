@@ -160,7 +160,6 @@ class RemoteFile:
                 "address, your rights and the network; then run the command again."
             ) from error
 
-
     def _refusal(self) -> str:
         google = self.scheme == "gs"
         rights = (

@@ -79,6 +79,7 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
         version=version("knowtrail"),
         instructions=TEXTS["instructions"],
         log_level="WARNING",
+        subscriptions=False,  # others change the database, and nobody tells of it
     )
     kept = {"traverse", "compare"}  # their walks are stored
     reading: tuple[Asked, ...] = (

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from contextlib import closing
+from typing import Any
+
+import pytest
+from mcp import Client
 
 from knowtrail.graph.cli.root import _COMMANDS
-from knowtrail.graph.settings import _ENVIRONMENT
+from knowtrail.graph.settings import _ENVIRONMENT, Settings
+from knowtrail.retrieval.mcp.server import build_server
+from knowtrail.retrieval.mcp.tools import Tools
 from tests.command_line import ROOT
 
 MANIFEST = json.loads((ROOT / "server.json").read_text("utf-8"))
@@ -40,3 +47,14 @@ def test_it_names_commands_extras_and_variables_that_are_there() -> None:
     for variable in package["environmentVariables"]:
         assert variable["name"] in _ENVIRONMENT.values()
         assert variable.get("isSecret", False) == ("PASSWORD" in variable["name"])
+
+
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_it_declares_no_change_that_it_does_not_tell_of(era: Any) -> None:
+    """Lists change with the database, of which no server of ours hears."""
+    with closing(Tools(None, Settings())) as tools:  # type: ignore[arg-type]
+        async with Client(build_server(tools), mode=era) as asking:
+            declared = asking.server_capabilities.model_dump_json(exclude_none=True)
+
+    assert '"tools":{' in declared
+    assert "true" not in declared
