@@ -11,8 +11,8 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
-from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.paths import Path
+from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
@@ -43,7 +43,7 @@ class _PathGraph(Graph):
     def triples(self, triple: Any) -> Any:
         """Yield the triples that match, as `rdflib.Graph.triples`."""
         s, path, o = triple
-        if not isinstance(path, Path) or (s or s is None) and (o or o is None):
+        if not isinstance(path, Path) or ((s or s is None) and (o or o is None)):
             return super().triples(triple)
         ends = {term: _End(term) for term in (s, o) if isinstance(term, Literal)}
         found = super().triples((ends.get(s, s), path, ends.get(o, o)))
