@@ -241,7 +241,8 @@ def _temporal_text(value: Any) -> str | None:
         value = bolt.Duration(
             days=value.days, seconds=value.seconds, microseconds=value.microseconds
         )
-    iso = value.isoformat() if isinstance(value, date | time) else value.iso_format()
+    native = isinstance(value, date | time)
+    iso = value.isoformat() if native else sendable(value).iso_format()
     tzinfo = getattr(value, "tzinfo", None)
     if function in {"time", "datetime"} and tzinfo is None:
         function = f"local{function}"

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.py2neo.cypher_writing import cypher_str
+from knowtrail.graph.py2neo.cypher_writing import cypher_str, sendable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -223,7 +223,7 @@ def _text(value: Any) -> str:
     try:
         return cypher_str(value)
     except (TypeError, ValueError):
-        return str(plain_value(value))
+        return str(plain_value(sendable(value)))
 
 
 def _display(value: Any) -> str:
@@ -235,7 +235,7 @@ def _field(value: Any) -> str:
     if value is None:
         return ""
     if hasattr(value, "iso_format"):
-        return str(value.iso_format())
+        return str(sendable(value).iso_format())
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
     return _text(value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
+import subprocess
+import sys
 
 import neo4j.spatial
 import neo4j.time
@@ -113,6 +115,30 @@ def test_zone_of_a_time_is_kept() -> None:
     written = cypher_repr(datetime.datetime(2020, 1, 2, 3, tzinfo=zone))
 
     assert written == "datetime('2020-01-02T03:00:00+01:00[Europe/Amsterdam]')"
+
+
+@pytest.mark.parametrize("zone", ["Europe/Amsterdam", "Europe/Berlin"])
+def test_a_moment_of_the_driver_in_a_zone_of_zoneinfo_is_written(zone: str) -> None:
+    """Many of many years, as text and in a table: the driver's own text crashes."""
+    code = (
+        "import zoneinfo, neo4j.time\n"
+        "from knowtrail.graph.py2neo import Table\n"
+        "from knowtrail.graph.py2neo.cypher_writing import cypher_repr\n"
+        f"zone = zoneinfo.ZoneInfo({zone!r})\n"
+        "for number in range(20_000):\n"
+        "    at = neo4j.time.DateTime(1960 + number % 70, 1, 2, tzinfo=zone)\n"
+        "    written = cypher_repr(at)\n"
+        "    if number % 100 == 0:\n"
+        "        table = Table([[at]], ['at'])\n"
+        "        print(repr(table), table.write_separated_values(','))\n"
+        "print(written)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+
+    assert done.stdout.splitlines()[-1].endswith(f"+01:00[{zone}]')")
 
 
 def test_relationship_is_drawn_as_an_arrow() -> None:
