@@ -24,7 +24,7 @@ RETURN DISTINCT
   x.readCharacters AS read,
   x.sourceCharacters AS characters,
   x.attempts AS attempts,
-  left(x.raw, 200) AS answer,
+  left(x.raw, 200) + CASE WHEN size(x.raw) > 200 THEN '…' ELSE '' END AS answer,
   x.id AS extraction
 ORDER BY page, variant, model, extraction
 LIMIT coalesce($limit, 25)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from knowtrail.graph.db.statements import statement, statement_names, statement_record
@@ -31,6 +33,23 @@ def test_statement_without_parameters_has_none() -> None:
 def test_saved_query_has_a_title() -> None:
     """The title of a saved query is what people choose it by."""
     assert statement_record("inspect/documents").title
+
+
+def test_saved_queries_mark_the_texts_that_they_cut_and_no_others() -> None:
+    """A text that is short enough, or not there, gets no mark of a cut."""
+    cut = re.compile(
+        r"\bleft\(([\w.\[\]]+), (\d+)\)"
+        r"( \+ CASE WHEN size\(\1\) > \2 THEN '…' ELSE '' END)?"
+    )
+    texts = {
+        name: statement(name)
+        for name in statement_names()
+        if name.startswith("inspect/")
+    }
+    found = [(name, one) for name, text in texts.items() for one in cut.finditer(text)]
+
+    assert [(name, one[0]) for name, one in found if one[3] is None] == []
+    assert len(found) == sum(text.count("'…'") for text in texts.values()) > 0
 
 
 def test_unknown_name_is_a_programming_error() -> None:
