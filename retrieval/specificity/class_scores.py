@@ -180,10 +180,13 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 def _built_in() -> SpecificityLookup:
     """Read the product's own classes, compiled from their schema, once."""
     found = {}
-    for one in json.loads((DATA / COMPILED).read_bytes()):
-        pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
-        pairs |= {"mixins": tuple(one["mixins"])}
-        found[one["name"]] = ClassScores(**one | pairs)
+    try:
+        for one in json.loads((DATA / COMPILED).read_bytes()):
+            pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
+            pairs |= {"mixins": tuple(one["mixins"])}
+            found[one["name"]] = ClassScores(**one | pairs)
+    except (OSError, ValueError, KeyError, TypeError):  # it is gone, or damaged
+        return _load(DATA / "schema")
     return SpecificityLookup(found)
 
 

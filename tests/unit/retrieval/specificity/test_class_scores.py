@@ -11,6 +11,7 @@ import pytest
 
 from knowtrail.graph.errors import InputError
 from knowtrail.ingest.custodians.institution import CLASS_NAMES
+from knowtrail.retrieval.specificity import class_scores
 from knowtrail.retrieval.specificity.class_scores import (
     ClassFilter,
     ContextTemplate,
@@ -269,3 +270,17 @@ def test_other_types_leave_it_to_the_template(letter: str) -> None:
 def test_there_are_ten_contexts() -> None:
     """The closed list of the scores."""
     assert len(ContextTemplate) == 10
+
+
+@pytest.mark.parametrize("text", [None, "", "[{", "null", '[{"name": "Archive"}]'])
+def test_classes_are_read_from_their_schema_where_the_compiled_ones_are_of_no_use(
+    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing, empty, cut off, or without what a class has."""
+    (tmp_path / "schema").symlink_to(class_scores.DATA / "schema")
+    if text is not None:
+        (tmp_path / class_scores.COMPILED).write_text(text, "utf-8")
+    wanted = load_lookup()
+    monkeypatch.setattr(class_scores, "DATA", tmp_path)
+
+    assert class_scores._built_in.__wrapped__().classes == wanted.classes
