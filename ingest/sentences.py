@@ -16,7 +16,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
+from typing import Any
 
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.records import Span
@@ -52,16 +54,17 @@ _COUNTED = re.compile(
     r"Kapitel|Platz|Bundestag)"
 )
 """What ordinals stand before in German, besides months."""
-_WORDS = packaged("knowtrail.ingest", "sentences.toml")
-_BEGINS = frozenset(_WORDS["begins"].split())
-"""Words with which English sentences begin, also after initials."""
-_ABBREVIATIONS = {
-    code: (frozenset(names.split()), frozenset(_WORDS["before_numbers"][code].split()))
-    for code, names in _WORDS["before_names"].items()
-}
-"""Abbreviations, by language and whether the next word or only a number goes on."""
 _CLAUSE = re.compile(r"(?<=[;:,—–])\s+|(?<=[，；：、،؛])\s*|(?<=[.!?…])\s+")
 _SPACE = re.compile(r"\s+")
+
+
+@cache
+def _words(group: str, code: str = "") -> frozenset[str]:
+    """Return words of the table, of a language where it has several: English, else."""
+    # Those of `before_names` have no sentence behind them, those of `before_numbers`
+    # none before a number; `begins` are first words of English sentences.
+    words: Any = packaged("knowtrail.ingest", "sentences.toml")[group]
+    return frozenset((words.get(code, words["en"]) if code else words).split())
 
 
 def split_sentences(text: str, *, language: str = "en") -> list[Span]:
@@ -141,12 +144,11 @@ def _is_abbreviated(
         return False
     end = text[max(before[0], before[1] - _LONGEST_ABBREVIATION) : before[1]]
     rest = text[span[0] : span[0] + _LONGEST_ABBREVIATION]
-    names, numbers = _ABBREVIATIONS.get(code, _ABBREVIATIONS["en"])
     found = _LAST_WORD.search(end)
     word = found[1].rsplit("-", 1)[-1] if found else ""
-    if word in names or _JOINED_NAMES.search(end):
+    if word in _words("before_names", code) or _JOINED_NAMES.search(end):
         return True
-    if word.lower() in numbers:
+    if word.lower() in _words("before_numbers", code):
         is_name = word[0].isupper() and _WORD_OR_NUMBER.match(rest)
         return bool(_NUMBER.match(rest) or is_name)
     if _HOUR.search(end):
@@ -155,7 +157,7 @@ def _is_abbreviated(
         return _COUNTED.match(rest) is not None
     begins = _WORD.match(rest)
     initials = code == "en" and _INITIALS.search(end) is not None
-    return initials and begins is not None and begins[1] not in _BEGINS
+    return initials and begins is not None and begins[1] not in _words("begins")
 
 
 def _after_parentheses(text: str, span: tuple[int, int]) -> list[tuple[int, int]]:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -217,3 +219,19 @@ def test_time_grows_with_the_text_only(unit: str) -> None:
     split_sentences(text)
 
     assert time.process_time() - begin < units / 20_000
+
+
+def test_what_few_need_is_loaded_by_them_alone() -> None:
+    """Neither the table of abbreviations at import, nor click for data sets."""
+    code = (
+        "import sys\n"
+        "import knowtrail.ingest.sentences\n"
+        "from knowtrail.graph.files.packaged import packaged\n"
+        "read = packaged.cache_info().misses\n"
+        "import knowtrail.eval.datasets.formats\n"
+        "print(read, 'click' in sys.modules)"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+
+    assert done.stdout == "0 False\n"
