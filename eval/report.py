@@ -15,6 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from knowtrail.eval.store import sendable
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.files.templates import templates
@@ -102,8 +104,6 @@ def interval_dict(interval: Interval) -> dict[str, Any]:
 
 def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
     """Write tables for people, and what stands above them."""
-    import click
-
     if above:
         click.echo(above)
     for one in tables:
@@ -113,8 +113,6 @@ def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
 
 def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw rows on standard output, an empty line above."""
-    import click
-
     from knowtrail.graph.cli.tables import draw_rows
 
     click.echo()
@@ -132,8 +130,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 @contextmanager
 def telling_what_is_kept(folder: Path) -> Iterator[None]:
     """Say what is not lost when a run that keeps its state is interrupted or fails."""
-    import click
-
     from knowtrail.graph.errors import ModelError
 
     try:

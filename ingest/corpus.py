@@ -205,11 +205,7 @@ def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
 
 
 def work_key(connection: Connection, name: str, created: object) -> str:
-    """Return what names the working files of a corpus, beside those of other servers.
-
-    Copies of a database, or of a corpus, were made at one time: a server's address
-    tells them apart.
-    """
+    """Return what names a corpus' working files; copies on two servers have two."""
     return content_key(connection.place, name, str(created))
 
 

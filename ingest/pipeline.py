@@ -10,6 +10,7 @@ to what the whole corpus demands.
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -181,12 +182,9 @@ def _never_empty(connection: Connection, corpus: str) -> Iterator[None]:
     """Take a new corpus away again where its sources broke off before any text."""
     try:
         yield
-    except DatabaseError:
-        raise
-    except BaseException:
-        connection.write("ingest/corpus_unmade", name=corpus)
-        raise
-    connection.write("ingest/corpus_unmade", name=corpus)
+    finally:
+        if not isinstance(sys.exc_info()[1], DatabaseError):
+            connection.write("ingest/corpus_unmade", name=corpus)
 
 
 def _hash(raw: RawDocument | ReadyDocument) -> str:

@@ -42,7 +42,6 @@ from knowtrail.eval.datasets.gathering import (
     table_rows,
     text_of,
 )
-from knowtrail.eval.report import NOTES
 from knowtrail.eval.retrieval.dataset import (
     GoldChunk,
     GoldSentence,
@@ -51,6 +50,7 @@ from knowtrail.eval.retrieval.dataset import (
 )
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import json_value, read_json
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
@@ -380,9 +380,10 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
                 [text for text in texts if text.strip()],
             )
         )
-    notes = [NOTES["goldens"]]
+    told = packaged("knowtrail.eval", "texts.toml")["notes"]
+    notes = [told["goldens"]]
     if file.checksum in _PUBLISHED:
-        notes.append(NOTES["goldens_published"])
+        notes.append(told["goldens_published"])
     return found.dataset(questions.stem, "deepeval", asked, notes=tuple(notes))
 
 

@@ -45,15 +45,10 @@ class _PathGraph(Graph):
         s, path, o = triple
         if not isinstance(path, Path) or ((s or s is None) and (o or o is None)):
             return super().triples(triple)
-        ends = {term: _End(term) for term in (s, o) if isinstance(term, Literal)}
+        own = {term: term for term in (s, o) if isinstance(term, Literal)}
+        ends = {term: _End(term) for term in own}
         found = super().triples((ends.get(s, s), path, ends.get(o, o)))
-        return (tuple(self._own(term) for term in one) for one in found)
-
-    @staticmethod
-    def _own(term: Any) -> Any:
-        if type(term) is not _End:
-            return term
-        return Literal(str(term), term.language, term.datatype, normalize=False)
+        return (tuple(own.get(term, term) for term in one) for one in found)
 
 
 class LiveStore(SimpleMemory):

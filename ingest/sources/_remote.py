@@ -23,6 +23,12 @@ _Made = TypeVar("_Made")
 _FIRST, _MOST = 1 << 17, 1 << 23
 """Bytes of the first request of a reading, and of one after many in a row."""
 _TRIES, _PAUSE = 4, 0.5
+_RIGHTS = {
+    "s3": "s3:GetObject (and s3:ListBucket for folders and patterns), by "
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE",
+    "gs": "storage.objects.get (and .list for folders and patterns), by gcloud auth "
+    "application-default login, or name gs://anonymous@... if all may read it",
+}
 
 
 class _FinalError(Exception):
@@ -148,8 +154,13 @@ class RemoteFile:
         try:
             return retrying(ask)
         except Exception as error:
-            if _denied(error):
-                raise SourceError(self._refusal()) from error
+            if self.bucket and _denied(error):
+                msg = (
+                    f"Cannot read {self}: access to {self.key!r} in bucket "
+                    f"{self.host!r} is denied. Give credentials with the right "
+                    f"{_RIGHTS[self.scheme]}."
+                )
+                raise SourceError(msg) from error
             # Not UnreachableError: sources take an OSError for a damaged file.
             why = "there is no such file"
             if not isinstance(error, FileNotFoundError):
@@ -159,20 +170,6 @@ class RemoteFile:
                 f"Cannot read {self}: {why or type(error).__name__}. Check the "
                 "address, your rights and the network; then run the command again."
             ) from error
-
-    def _refusal(self) -> str:
-        google = self.scheme == "gs"
-        rights = (
-            "storage.objects.get (and .list for folders and patterns), by gcloud auth "
-            "application-default login, or name gs://anonymous@... if all may read it"
-            if google
-            else "s3:GetObject (and s3:ListBucket for folders and patterns), by "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE"
-        )
-        return (
-            f"Cannot read {self}: access to {self.key!r} in bucket {self.host!r} is "
-            f"denied. Give credentials with the right {rights}."
-        )
 
 
 AnyPath: TypeAlias = Path | RemoteFile
