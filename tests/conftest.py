@@ -95,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Under CI the same examples every time; elsewhere new ones, which find new defects.
     hypothesis.settings.register_profile(
         "tier",
-        max_examples=tiers.amount(25, 500),
+        max_examples=tiers.amount(15, 500),
         derandomize=bool(os.environ.get("CI")),
         deadline=None,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
@@ -116,6 +116,25 @@ def pytest_collection_modifyitems(
     config.hook.pytest_deselected(items=left_out)
     out = set(left_out)
     items[:] = [item for item in items if item not in out]
+    if not config.getoption(tiers.REST):
+        _put_off(items)
+
+
+def _put_off(items: list[pytest.Item]) -> None:
+    """Run late what has a server forget its plans, and last what needs no server.
+
+    Files stay together: a worker takes one at a time, and the last are short ones.
+    """
+    forgetful = {i.path for i in items if i.get_closest_marker("forgets")}
+    files = {path: n for n, path in enumerate(dict.fromkeys(i.path for i in items))}
+    items.sort(
+        key=lambda item: (
+            "unit" in item.path.parts,
+            item.path in forgetful,
+            files[item.path],
+            item.get_closest_marker("forgets") is not None,
+        )
+    )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -6,7 +6,7 @@ import base64
 import re
 import threading
 import urllib.parse
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -88,7 +88,8 @@ class WebFiles:
         if len(body) > 1 and (self.cuts or late):
             self.cuts -= not late
             body, handler.close_connection = body[: len(body) // 2], True
-        handler.wfile.write(body)
+        with suppress(ConnectionError):  # who asked may have gone away
+            handler.wfile.write(body)
 
 
 @contextmanager

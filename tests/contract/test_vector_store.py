@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from tests.databases import Database
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 
 LINES = (
     "Tides rise twice a day in the harbour.",

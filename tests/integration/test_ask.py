@@ -78,7 +78,7 @@ def stored(
             options=IngestOptions(themes="none"),
         )
 
-    return database.holding("four articles", fill)
+    return database.holding("four articles", fill, small=True)
 
 
 def test_answer_rests_on_sentences_of_the_walk(

@@ -106,7 +106,7 @@ def user(
         stored = user.ingest("jsonl", _jsonl(tmp_path / "kept.jsonl", *KEPT))
         assert stored.code == 0, stored.errors
 
-    database.holding("tide and moon", fill)
+    database.holding("tide and moon", fill, small=True)
     return user
 
 

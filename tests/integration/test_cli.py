@@ -616,6 +616,7 @@ def test_disputed_links_name_each_pair_once(run: Run, connection: Connection) ->
     assert told == [("mud", "rain", True), ("hen", "egg", True)]
 
 
+@pytest.mark.forgets
 def test_schema_commands(run: Run, connection: Connection) -> None:
     """Apply, show and drop do what they say, and drop asks before."""
     drop_schema(connection, data=True)
@@ -634,6 +635,7 @@ def test_schema_commands(run: Run, connection: Connection) -> None:
     assert {item["state"] for item in after["items"] if item["ours"]} == {"MISSING"}
 
 
+@pytest.mark.forgets
 def test_doctor_names_a_missing_schema(run: Run, connection: Connection) -> None:
     """A database without schema is a warning with the command that makes it."""
     drop_schema(connection, data=True)
@@ -644,6 +646,7 @@ def test_doctor_names_a_missing_schema(run: Run, connection: Connection) -> None
     assert re.search(r"^warning +schema: .*knowtrail.* schema apply$", out, re.M)
 
 
+@pytest.mark.forgets
 def test_schema_apply_says_what_it_did(run: Run, connection: Connection) -> None:
     """The first time brings it up, the second finds it done."""
     drop_schema(connection, data=True)
@@ -664,6 +667,7 @@ def test_schema_show_lists_for_people(run: Run, connection: Connection) -> None:
     assert re.search(r"^chunk_id +ONLINE +UNIQUENESS Chunk\(id\)$", out, re.MULTILINE)
 
 
+@pytest.mark.forgets
 def test_indexes_for_filters_are_ours(run: Run, connection: Connection) -> None:
     """They are made, listed and dropped like the others; a bad name is one line."""
     made = run("schema", "apply", "--filter-property", "document.year")

@@ -322,6 +322,7 @@ def test_a_run_that_is_being_deleted_is_not_written(store: Connection) -> None:
         write(store, run_of(), 1)
 
 
+@pytest.mark.forgets
 def test_an_older_schema_is_brought_up_to_date(store: Connection) -> None:
     """A database of version 2 gets the constraints with its first run."""
     for name in ("eval_run_id", "metric_id"):

@@ -520,6 +520,7 @@ def test_other_settings_or_another_embedder_are_refused(connection, ingest):
     assert corpus_digest(connection, "made") == before
 
 
+@pytest.mark.forgets
 def test_another_embedder_is_refused_without_a_schema_too(connection, ingest):
     """Dropping constraints and indexes does not let vectors of two models mix."""
     ingest([article(0)])

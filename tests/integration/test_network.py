@@ -179,6 +179,7 @@ def cut_once(proxy: Proxy) -> Iterator[None]:
         done.result()
 
 
+@pytest.mark.forgets
 async def test_what_the_driver_does_once_is_done_again(
     graph: Connection, server: Settings, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

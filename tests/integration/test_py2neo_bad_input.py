@@ -302,6 +302,7 @@ def test_an_expired_transaction_is_said(graph: Graph) -> None:
     assert len(graph.nodes) == 0
 
 
+@pytest.mark.forgets
 def test_constraints_are_kept(graph: Graph) -> None:
     """A broken constraint is a client error, and what was local stays so."""
     graph.run(

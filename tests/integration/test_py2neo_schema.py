@@ -12,7 +12,7 @@ from knowtrail.graph.py2neo import ClientError, Graph, Node, Relationship, Schem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 
 LABEL = "Odd `label\\u0060"
 KEY = "odd `key"

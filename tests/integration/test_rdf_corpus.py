@@ -295,6 +295,7 @@ def test_import_into_a_corpus_makes_a_version_of_it(
     )
 
 
+@pytest.mark.forgets
 def test_import_that_was_cut_off_leaves_its_corpus_unfinished(
     full: Connection, tmp_path: Path
 ) -> None:

@@ -248,6 +248,7 @@ def test_a_refusal_of_the_server_is_told(tales: Connection) -> None:
     assert stored(tales) == 0
 
 
+@pytest.mark.forgets
 def test_an_older_schema_is_brought_up_to_date(tales: Connection) -> None:
     """A database of version 1 gets the constraints of walks with its first one."""
     for name in ("query_id", "traversal_id", "step_id"):

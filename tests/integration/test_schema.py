@@ -29,7 +29,7 @@ from knowtrail.graph.errors import (
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 
 FOREIGN = "CREATE INDEX somebodys_own IF NOT EXISTS FOR (n:Elsewhere) ON (n.name)"
 

@@ -195,7 +195,7 @@ def test_truncated_file_keeps_what_came_before(tmp_path: Path, compress: Any) ->
     """The damage says after which line the file breaks off."""
     lines = b"".join(
         json.dumps({"id": str(i), "text": f"{i * 7919 % 100_003}"}).encode() + b"\n"
-        for i in range(50_000)
+        for i in range(20_000)
     )
     data = compress(lines)
 
