@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from tests.databases import Database
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 
 BASE = "https://knowtrail.example/"
 FORMATS = ("nt", "ttl", "jsonld", "rdf")
@@ -68,10 +68,14 @@ def empty(kept: Connection) -> Connection:
 
 
 @pytest.fixture
-def odd(empty: Connection) -> Connection:
+def odd(database: Database, kept: Connection) -> Connection:
     """Return a connection to a graph with everything that has to be settled."""
-    empty.run_schema(ODD)
-    return empty
+
+    def fill() -> None:
+        kept.run_schema(EVERYTHING)
+        kept.run_schema(ODD)
+
+    return database.holding("what has to be settled", fill)
 
 
 def answer(graph: Graph, text: str) -> Any:

@@ -42,6 +42,7 @@ from tests.command_line import CommandLine
 from tests.corpora import ListSource
 from tests.ollama import SMALL_MODEL, need_small_model
 from tests.proxies import proxied
+from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,10 +138,13 @@ def line(
 
 
 @pytest.fixture
-def isles(connection: Connection, server: Settings) -> Connection:
+def isles(
+    database: Database, session_connection: Connection, server: Settings
+) -> Connection:
     """Return a connection to a database with a small corpus and no research."""
-    fill(connection, server)
-    return connection
+    return database.holding(
+        "isles to research", lambda: fill(session_connection, server), small=True
+    )
 
 
 def ask(isles: Connection, **given: Any) -> ResearchReport:
@@ -357,7 +361,9 @@ def test_a_run_goes_on_wherever_it_was_left(isles: Connection) -> None:
     whole = ask(isles, budget=walks)
     writes = 1 + 2 * walks + 1 + counted(isles, "Claim")
 
-    for last in range(1, writes + 1):
+    points = range(1, writes + 1)[:: amount(3, 1)]
+
+    for last in points:
         seen = 0
 
         def kill(*_: object, last: int = last) -> None:
@@ -380,7 +386,7 @@ def test_a_run_goes_on_wherever_it_was_left(isles: Connection) -> None:
         assert counted(isles, "Traversal") - before == walks - min(walks, last // 2)
         assert [set(q) for q in again.questions] == [set(q) for q in whole.questions]
         assert [set(f) for f in again.findings] == [set(f) for f in whole.findings]
-    assert counted(isles, "Research") == writes + 1
+    assert counted(isles, "Research") == len(points) + 1
 
 
 def test_a_model_that_goes_away_leaves_a_run_to_go_on_with(isles: Connection) -> None:
@@ -881,19 +887,14 @@ def test_the_command_asks_before_it_walks(
     ],
 )
 def test_bad_input_is_told_in_a_line(
-    database: Database,
-    session_connection: Connection,
-    line: CommandLine,
-    words: list[str],
-    said: str,
+    isles: Connection, line: CommandLine, words: list[str], said: str
 ) -> None:
     """What is wrong and what to do, before anything is stored."""
     Path("folder.md").mkdir()
-    stored = database.holding("isles", lambda: fill(session_connection, line.settings))
 
     done = line.run("research", *words)
 
     assert done.code == 2
     (told,) = done.errors
     assert said in told
-    assert counted(stored, "Research") == 0
+    assert counted(isles, "Research") == 0
