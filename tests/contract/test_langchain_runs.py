@@ -113,7 +113,7 @@ def stored(
             options=IngestOptions(themes="none"),
         )
 
-    return database.holding("four lines", fill)
+    return database.holding("four lines", fill, small=True)
 
 
 @pytest.fixture

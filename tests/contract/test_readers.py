@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.readers import MemoryGraph, SnapshotReader
 
+pytestmark = pytest.mark.forgets
+
 BUDGET = WalkOptions(max_sentences=25, question="Which way?")
 MODEL: Any = ScriptedModel()
 _WRITE = """
@@ -311,7 +313,7 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
         return tuple(replace(c, score=0.0) for c in step.considered[:5])
 
     walks = [
-        [walked(r, a, n) for a in ALGORITHMS.values() for n in range(4)]
+        [walked(r, a, n) for a in ALGORITHMS.values() for n in range(amount(2, 4))]
         for r in (reader, memory)
     ]
 

@@ -118,7 +118,7 @@ def stored(
                 options=options,
             )
 
-    return database.holding("a voyage, and sea clocks", fill)
+    return database.holding("a voyage, and sea clocks", fill, small=True)
 
 
 @pytest.fixture
@@ -613,6 +613,7 @@ def test_a_picture_has_the_considered_chunks(stored: Connection) -> None:
     assert all(chunk.text and chunk.title for chunk in chunks.values())
 
 
+@pytest.mark.forgets
 def test_an_index_without_the_corpus_is_read_all_the_same(
     stored: Connection,
 ) -> None:

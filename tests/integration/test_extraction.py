@@ -101,6 +101,7 @@ def stored(
     return database.holding(
         "articles to extract from",
         lambda: _ingest(session_connection, server, articles),
+        small=True,
     )
 
 

@@ -80,7 +80,7 @@ def graph(
             options=IngestOptions(themes="none"),
         )
 
-    return database.holding("hard to quote", fill)
+    return database.holding("hard to quote", fill, small=True)
 
 
 @pytest.fixture(scope="module")
