@@ -11,7 +11,6 @@ import pytest
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.verify import corpus_digest
 from tests.command_line import CommandLine
-from tests.databases import drop_vector_indexes
 from tests.dumps import multistream, page
 from tests.web_files import s3_files, web_files
 
@@ -32,7 +31,6 @@ def user(
     capsys: pytest.CaptureFixture[str],
 ) -> CommandLine:
     """Return a command line on the emptied server, with the hash embedder."""
-    drop_vector_indexes(connection)
     monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "key")
