@@ -66,7 +66,7 @@ def command(
             options=IngestOptions(themes="none"),
         )
 
-    database.holding("three articles", fill)
+    database.holding("three articles", fill, small=True)
     monkeypatch.setenv("NEO4J_PASSWORD", server.password or "")
     monkeypatch.setenv("KNOWTRAIL_OLLAMA_URL", parrot.url)
     monkeypatch.setenv("KNOWTRAIL_LANGUAGE_MODEL", MODEL)

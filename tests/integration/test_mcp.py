@@ -83,7 +83,7 @@ def graph(
             options=IngestOptions(themes="none"),
         )
 
-    return database.holding("small for agents", fill)
+    return database.holding("small for agents", fill, small=True)
 
 
 @asynccontextmanager
