@@ -24,14 +24,9 @@ dbms.cypher.statistics_divergence_threshold=1.0
 dbms.cypher.min_replan_interval=10h
 internal.cypher.expression_engine=INTERPRETED
 internal.cypher.use_parameter_size=false
-internal.cypher.idp_solver_table_threshold=16
-internal.cypher.idp_solver_duration_threshold=10
 server.memory.query_cache.per_db_cache_num_entries=10000
 """
-"""Tests fill and empty databases: a plan is not made anew each time, nor by size.
-
-Nor is the best of many orders sought where the first that are good will do.
-"""
+"""Tests fill and empty databases: a plan is not made anew each time, nor by size."""
 
 
 def plan_once(home: Path) -> None:
