@@ -348,8 +348,9 @@ def delete_corpus(
     check_corpus(connection, name)
     if work:
         for row in connection.read("ingest/corpus_read", name=name):
-            created = row["properties"].get("createdAt", "")
-            for path in work.glob(f"{work_key(connection, name, created)}*"):
+            created = str(row["properties"].get("createdAt", ""))
+            keys = (work_key(connection, name, created), content_key(name, created))
+            for path in (path for key in keys for path in work.glob(f"{key}*")):
                 path.unlink(missing_ok=True)
         for kind in ("bulk", "ray"):
             shutil.rmtree(work / f"{kind}-{content_key(name)}", ignore_errors=True)

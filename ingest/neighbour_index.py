@@ -56,6 +56,9 @@ _ROWS = 32_768
 _PART = 4096
 """Rows compared with all centres at a time."""
 
+_CELLS_OF_ROWS = 1 << 22
+"""Cells near to the rows of a block, all told: where many are near rows are fewer."""
+
 _TRAINED = 64
 """Training vectors a cell."""
 _STEPS = 5
@@ -207,8 +210,9 @@ class NeighbourIndex:
         rows = rows[self._groups[rows] >= 0]
         rows = rows[np.argsort(self._cells[rows], kind="stable")]
         found, alone = [], [rows[:0]]
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
+        size = max(_PART, min(_ROWS, _CELLS_OF_ROWS // self._near.shape[1]))
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
             few = self._lonely(part)
             alone.append(part[few])
             part = part[~few & filled[self._near[part]].any(axis=1)]
@@ -252,7 +256,8 @@ def _opened(path: Path | None, numbers: Ints) -> dict[str, Any] | None:
         if path is not None:
             with path.open("rb") as opened, np.load(opened) as file:
                 about = {name: file[name] for name in _KEPT}
-            same = np.array_equal(about["numbers"], numbers[: len(about["numbers"])])
+            count = len(about["near"])
+            same = np.array_equal(about["numbers"], numbers[:count])
             if same and (len(numbers) - about["made"]) * _WORN_SHARE <= len(numbers):
                 return about
     return None

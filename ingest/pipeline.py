@@ -10,9 +10,8 @@ to what the whole corpus demands.
 from __future__ import annotations
 
 import logging
-import sys
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -180,11 +179,16 @@ def ingest_locked(
 @contextmanager
 def _never_empty(connection: Connection, corpus: str) -> Iterator[None]:
     """Take a new corpus away again where its sources broke off before any text."""
+    new = not connection.read("ingest/corpus_read", name=corpus)
     try:
         yield
+    except DatabaseError:
+        new = False
+        raise
     finally:
-        if not isinstance(sys.exc_info()[1], DatabaseError):
-            connection.write("ingest/corpus_unmade", name=corpus)
+        if new:
+            with suppress(DatabaseError):  # what is left can be ingested into
+                connection.write("ingest/corpus_unmade", name=corpus)
 
 
 def _hash(raw: RawDocument | ReadyDocument) -> str:

@@ -27,6 +27,8 @@ ROWS = 512
 COLUMNS = 4096
 _PAIRS = 1024
 """Scored at a time, few enough that their memory is used again."""
+_MOST_PAIRS = 1 << 19
+"""Pairs that are kept before they are scored: many where vectors are nearly equal."""
 SLACK = 2e-5
 """More than float32 products of unit vectors can be off."""
 _NEVER = np.float32(-4.0)
@@ -168,11 +170,7 @@ class Comparison:
                 vectors = unit_vectors(self.vectors[others])
                 for start in range(0, len(places), ROWS):
                     near.look(places[start : start + ROWS], others, vectors)
-        best = Best(self.top)
-        near_rows, near_columns = near.pairs()
-        scores = cosines(self.vectors, near_rows, near_columns)
-        best.add(near_rows, near_columns, scores, self.threshold, self.ids)
-        return best
+        return near.settle()
 
     def apart(self, rows: Ints, columns: Ints) -> npt.NDArray[np.bool_]:
         """Return which pairs, shape (rows, columns), are no neighbours."""
@@ -220,6 +218,7 @@ class _Nearest:
         self._block = unit_vectors(compared.vectors[rows])
         self._tops = np.full((len(rows), compared.top), _NEVER, dtype=np.float32)
         self._found: list[tuple[Ints, Ints, Floats]] = []
+        self._count, self.best = 0, Best(compared.top)
 
     def look(self, places: Ints, columns: Ints, vectors: Floats) -> None:
         """Note pairs of rows at some places with columns, of which these are."""
@@ -237,14 +236,22 @@ class _Nearest:
         self._floors[places] = np.maximum(self._floors[places], least)
         near, far = np.nonzero(products >= self._floors[places, None] - SLACK)
         self._found.append((places[near], columns[far], products[near, far]))
+        self._count += len(near)
+        if self._count > _MOST_PAIRS:
+            self.settle()
 
-    def pairs(self) -> tuple[Ints, Ints]:
-        """Return rows and columns of the pairs, with some slack."""
-        if not self._found:
-            return self._rows[:0], self._rows[:0]
-        places, columns, products = map(np.concatenate, zip(*self._found, strict=True))
-        still = products >= self._floors[places] - SLACK
-        return self._rows[places[still]], columns[still]
+    def settle(self) -> Best:
+        """Score the pairs found so far, and return the best."""
+        if self._found:
+            found = map(np.concatenate, zip(*self._found, strict=True))
+            places, columns, products = found
+            still = products >= self._floors[places] - SLACK
+            rows, columns = self._rows[places[still]], columns[still]
+            compared = self._compared
+            scores = cosines(compared.vectors, rows, columns)
+            self.best.add(rows, columns, scores, compared.threshold, compared.ids)
+        self._count, self._found = 0, []
+        return self.best
 
 
 class Best:

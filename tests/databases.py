@@ -17,6 +17,7 @@ CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS
 """
 _NODES = "MATCH (n) RETURN elementId(n), labels(n), properties(n)"
 _EDGES = "MATCH (a)-[r]->(b) RETURN elementId(a), type(r), elementId(b), properties(r)"
+_INDEXES = "SHOW INDEXES YIELD name RETURN name ORDER BY name"
 _VECTOR_INDEXES = ("chunk_embedding", "sentence_embedding", "theme_embedding")
 
 
@@ -101,6 +102,7 @@ class Database:
         nodes = self._connection.values(_NODES, {})
         edges = self._connection.values(_EDGES, {})
         stored = [repr((*ids, sorted(held.items()))) for *ids, held in (*nodes, *edges)]
+        stored += map(repr, self._connection.values(_INDEXES, {}))
         return sorted(str(name) for name, *_ in nodes), sorted(stored)
 
     def _last_change(self) -> frozenset[str]:

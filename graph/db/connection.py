@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from knowtrail.graph.db.driver import Counters as Counters
@@ -127,6 +128,7 @@ class Connection(_Connected["neo4j.Driver"]):
                 raise
         opened = cls(driver, database=settings.database, owned=True)
         opened.retry_seconds = settings.retry_seconds
+        opened.place = f"{uri}\0{settings.database}"
         return opened
 
     def close(self) -> None:
@@ -140,10 +142,11 @@ class Connection(_Connected["neo4j.Driver"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Return what tells the database from those of other servers: its address."""
-        return f"{self.driver.get_server_info().address}\0{self.database}"
+        with translate_errors():
+            return f"{self.driver.get_server_info().address}\0{self.database}"
 
     @property
     def capabilities(self) -> Capabilities:

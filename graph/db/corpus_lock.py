@@ -47,7 +47,9 @@ def corpus_lock(
     """
     folder = home / "locks"
     private_folder(folder)
-    data = f"{connection.place}\0{name}".encode("utf-8", "surrogatepass")
+    address = connection.driver.get_server_info().address
+    place = "\0".join((str(address), connection.database, name))
+    data = place.encode("utf-8", "surrogatepass")
     path = folder / f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.lock"
     msg = f"Corpus {name!r} is being written by another process: wait for it."
     with held_file(path, InputError(msg)):

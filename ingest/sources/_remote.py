@@ -375,10 +375,15 @@ class _Bucket:
     def read(self, state: State, start: int, end: int) -> bytes:
         try:
             data = self._open.read_at(end - start, start)
-        finally:
-            if self._mark() != state.st_mtime_ns:
-                raise _FinalError("it changed while it was read")
+        except Exception:  # of a file that is shorter now, too
+            self._check(state)
+            raise
+        self._check(state)
         return _whole(data, end - start)
+
+    def _check(self, state: State) -> None:
+        if self._mark() != state.st_mtime_ns:
+            raise _FinalError("it changed while it was read")
 
     def keys(self) -> list[str]:
         from pyarrow.fs import FileSelector

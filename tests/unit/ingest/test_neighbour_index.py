@@ -158,7 +158,7 @@ def test_blocks_go_on_from_any_place_of_a_kept_order(tmp_path, monkeypatch):
     assert set(pairs(rest)) < set(pairs(blocks))
 
 
-@pytest.mark.parametrize("how", ["cut", "of other rows", "gone", "worn"])
+@pytest.mark.parametrize("how", ["cut", "of other rows", "gone", "worn", "older"])
 def test_an_index_that_cannot_be_used_is_made_anew(tmp_path, how):
     vectors, groups, ids = corpus()
     kept = tmp_path / "kept"
@@ -170,6 +170,12 @@ def test_an_index_that_cannot_be_used_is_made_anew(tmp_path, how):
         kept.unlink()
     elif how == "of other rows":
         vectors[7] += 1
+    elif how == "older":  # whose cells, not rows, had cells near to them
+        with np.load(kept) as file:
+            about = dict(file)
+        about["near"] = about["near"][: len(about["centres"])]
+        with kept.open("wb") as file:
+            np.savez(file, **about)
 
     search = search_neighbours(compared(vectors, groups, ids), kept)
 

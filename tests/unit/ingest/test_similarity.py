@@ -115,6 +115,33 @@ def test_order_of_vectors_does_not_matter():
     }
 
 
+def test_nearly_equal_vectors_fill_no_memory(monkeypatch):
+    """Of pairs that float32 cannot tell apart few are kept, and the best are found."""
+    monkeypatch.setattr(similarity, "ROWS", 50)
+    monkeypatch.setattr(similarity, "COLUMNS", 50)
+    rng = np.random.default_rng(7)
+    vectors = np.ones((600, 8)) + 1e-5 * rng.standard_normal((600, 8))
+    given = {"groups": np.arange(600), "ids": rng.permutation(600)}
+    given |= {"top": 3, "threshold": 0.3, "same_group": False}
+    vectors = vectors.astype(np.float32)
+    everything = as_lists(top_neighbours(vectors, **given))
+    monkeypatch.setattr(similarity, "_MOST_PAIRS", 4000)
+    kept = []
+    settle = similarity._Nearest.settle
+
+    def settled(self):
+        kept.append(sum(len(part[0]) for part in self._found))
+        return settle(self)
+
+    monkeypatch.setattr(similarity._Nearest, "settle", settled)
+
+    found = as_lists(top_neighbours(vectors, **given))
+
+    assert found == everything
+    assert sum(kept) > 300_000
+    assert max(kept) <= 4000 + 50 * 50
+
+
 @pytest.mark.parametrize("same_group", [True, False])
 def test_equal_vectors_among_others_equal_brute_force(same_group):
     """Leaving equal vectors out as candidates changes no neighbour."""

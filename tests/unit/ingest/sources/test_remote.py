@@ -229,7 +229,7 @@ def test_a_file_that_changes_meanwhile_is_told(folder: Path, web: WebFiles) -> N
 
 @pytest.mark.parametrize("path", ["part-1.jsonl", "part*.jsonl"])
 def test_a_bucket_that_denies_access_is_told(folder: Path, path: str) -> None:
-    """In one line with bucket, key and the right that is lacking, asked for once."""
+    """In one line with bucket, key and the right that is lacking."""
     with (
         s3_files(folder.parent, denied=True) as query,
         pytest.raises(SourceError) as error,
