@@ -6,6 +6,7 @@ The scores of classes are read from LinkML files, by context template.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -185,11 +186,13 @@ def _built_in() -> SpecificityLookup:
             pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
             pairs |= {"mixins": tuple(one["mixins"])}
             found[one["name"]] = ClassScores(**one | pairs)
-    except (OSError, ValueError, KeyError, TypeError):  # it is gone, or damaged
+    except (OSError, ValueError, KeyError, TypeError) as error:  # gone, or damaged
+        _LOG.warning("%s is of no use, so its schema is read: %r", COMPILED, error)
         return _load(DATA / "schema")
     return SpecificityLookup(found)
 
 
+_LOG = logging.getLogger(__name__)
 COMPILED = "classes.json"
 """The product's own classes as they are read: LinkML takes a second to load."""
 
