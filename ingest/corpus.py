@@ -204,9 +204,9 @@ def known_corpus(connection: Connection, name: str) -> StoredCorpus | None:
     return _stored(rows[0]["properties"]) if rows else None
 
 
-def work_key(connection: Connection, name: str, created: object) -> str:
+def work_key(connection: Connection, name: str, created: str) -> str:
     """Return what names a corpus' working files; copies on two servers have two."""
-    return content_key(connection.place, name, str(created))
+    return content_key(connection.place, name, created)
 
 
 def _stored(properties: dict[str, Any]) -> StoredCorpus:

@@ -168,7 +168,7 @@ class NeighbourIndex:
         own = self._nearest(wanted, 1)[wanting, 0]
         places = np.sort(ranks[np.searchsorted(rows, exact.rows), own])
         most = places[int(_AIM * len(places))] if len(places) else 0
-        self._about["near"] = np.empty((0, most + 1), dtype=np.int64)
+        self._about["near"] = np.empty((0, most + 1), dtype=np.int64)  # of no row yet
         self._about["recall"] = np.mean(places <= most) if len(places) else 1.0
 
     def blocks(self, first: int) -> Iterator[Best]:
