@@ -230,7 +230,11 @@ def _index_query(words: str) -> str:
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
     """Return ids, vectors and documents, and hits by words, as candidates."""
     ids, vectors, documents, texts, worded, *_ = row
-    known = set(ids)
+    # `collect` passes over the nulls that are left of what is deleted meanwhile.
+    sizes = {len(part) for part in (ids, vectors, documents, texts) if part}
+    if len(sizes) > 1 or None in ids:
+        raise DatabaseError("The corpus changed while it was searched: ask again.")
+    known, worded = set(ids), _there(worded)
     more = [hit for hit in worded if hit[0] not in known]
     return Candidates(
         ids=(*ids, *(hit[0] for hit in more)),
@@ -240,6 +244,11 @@ def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
         by_words=tuple(hit[0] for hit in worded),
         texts=texts,
     )
+
+
+def _there(rows: Sequence[Sequence[Any]], key: int = 0) -> list[Sequence[Any]]:
+    """Return the rows that have their key: what is deleted meanwhile has none."""
+    return [row for row in rows if row[key] is not None]
 
 
 @cache
@@ -264,7 +273,7 @@ def _matrix(vectors: Sequence[Any]) -> Vector:
 
 def _homes(rows: _Rows) -> Candidates:
     """Return the one row of sentences and their first chunks as candidates."""
-    homes = rows[0][0]
+    homes = _there(rows[0][0], 1)
     return Candidates(
         ids=tuple(chunk_id for _, chunk_id, _ in homes),
         vectors=_matrix([vector for _, _, vector in homes]),
@@ -278,6 +287,7 @@ def _terms(rows: _Rows) -> TermsFound:
     # What is deleted meanwhile may come without its text or title.
     ((chunks, found, terms),) = rows
     names: dict[int, list[str]] = {place: [] for place, *_ in found}
+    found, terms = _there(found, 1), _there(terms)
     for name, _, places in terms:
         for place in places:
             names[place].append(name)
@@ -295,6 +305,9 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
     visits = {}
     for of_chunk, sentences, neighbours, *vector in rows[0][0]:
         chunk = ChunkText(**dict(zip(_CHUNK, of_chunk, strict=True)))
+        if None in (chunk.id, chunk.document_id):
+            continue
+        neighbours = _there(neighbours)
         visits[chunk.id] = Visit(
             chunk=chunk,
             sentences=_sentences(sentences),
@@ -309,6 +322,7 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
 
 
 def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[StoredSentence, ...]:
+    rows = _there(rows)
     vectors = _matrix([row[-1] for row in rows])
     return tuple(
         StoredSentence(**dict(zip(_SENTENCE, (*row[:-1], vector), strict=True)))
