@@ -37,6 +37,18 @@ def shown_value(value: object, most: int = 80) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr, skipkeys=True)[:most]
 
 
+def iso_text(value: Any) -> str:
+    """Return a date, moment or duration of the driver in ISO 8601.
+
+    Zones may be of `zoneinfo`, and offsets have seconds, as before standard time.
+    """
+    if getattr(value, "tzinfo", None) is None:
+        return str(value.iso_format())
+    native = value.to_native()
+    offset = native.isoformat()[len(native.replace(tzinfo=None).isoformat()) :]
+    return f"{value.replace(tzinfo=None).iso_format()}{offset}"
+
+
 def plain_value(value: Any) -> Any:
     """Return a value of the driver's as something that JSON has.
 
@@ -83,7 +95,7 @@ def _plain_driver_value(value: Any) -> Any:
         axes = dict(zip("xyz", map(plain_value, value), strict=False))
         return {"srid": value.srid, **axes}
     if hasattr(value, "iso_format"):
-        return value.iso_format()
+        return iso_text(value)
     if isinstance(value, list | tuple):
         return [plain_value(item) for item in value]
     if hasattr(value, "to_native"):

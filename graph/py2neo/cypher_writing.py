@@ -14,7 +14,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from knowtrail.graph.cli.rows import NOT_FINITE
+from knowtrail.graph.cli.rows import NOT_FINITE, iso_text
 from knowtrail.graph.db.driver import Zone
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
@@ -242,7 +242,7 @@ def _temporal_text(value: Any) -> str | None:
             days=value.days, seconds=value.seconds, microseconds=value.microseconds
         )
     native = isinstance(value, date | time)
-    iso = value.isoformat() if native else sendable(value).iso_format()
+    iso = value.isoformat() if native else iso_text(value)
     tzinfo = getattr(value, "tzinfo", None)
     if function in {"time", "datetime"} and tzinfo is None:
         function = f"local{function}"

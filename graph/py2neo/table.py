@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from knowtrail.graph.cli.rows import plain_value
+from knowtrail.graph.cli.rows import iso_text, plain_value
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.py2neo.cypher_writing import cypher_str, sendable
+from knowtrail.graph.py2neo.cypher_writing import cypher_str
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -223,7 +223,7 @@ def _text(value: Any) -> str:
     try:
         return cypher_str(value)
     except (TypeError, ValueError):
-        return str(plain_value(sendable(value)))
+        return str(plain_value(value))
 
 
 def _display(value: Any) -> str:
@@ -235,7 +235,7 @@ def _field(value: Any) -> str:
     if value is None:
         return ""
     if hasattr(value, "iso_format"):
-        return str(sendable(value).iso_format())
+        return iso_text(value)
     if hasattr(value, "isoformat"):
         return str(value.isoformat())
     return _text(value)

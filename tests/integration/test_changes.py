@@ -141,6 +141,7 @@ def page(number, edition):
     return replace(whole, metadata={"number": number, "edition": edition})
 
 
+@pytest.mark.one_line
 @settings(
     max_examples=amount(2, 30),
     deadline=None,

@@ -134,6 +134,7 @@ _STATES = st.lists(
 )
 
 
+@pytest.mark.one_line
 @settings(
     max_examples=amount(2, 25),
     deadline=None,

@@ -733,6 +733,7 @@ async def test_a_cancelled_task_can_be_gone_on_with(isles: Connection, at: str) 
 
 
 @pytest.mark.ollama
+@pytest.mark.one_line
 @pytest.mark.thorough
 def test_a_real_model_writes_a_whole_report(isles: Connection) -> None:
     """Whatever a small model says, the run ends within its budget, cited and stored."""

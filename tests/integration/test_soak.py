@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.one_line,
     pytest.mark.slow,
     pytest.mark.thorough,
     pytest.mark.timeout(600),

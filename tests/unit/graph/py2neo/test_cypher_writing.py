@@ -126,7 +126,7 @@ def test_a_moment_of_the_driver_in_a_zone_of_zoneinfo_is_written(zone: str) -> N
         "from knowtrail.graph.py2neo.cypher_writing import cypher_repr\n"
         f"zone = zoneinfo.ZoneInfo({zone!r})\n"
         "for number in range(20_000):\n"
-        "    at = neo4j.time.DateTime(1960 + number % 70, 1, 2, tzinfo=zone)\n"
+        "    at = neo4j.time.DateTime(1860 + number % 170, 1, 2, tzinfo=zone)\n"
         "    written = cypher_repr(at)\n"
         "    if number % 100 == 0:\n"
         "        table = Table([[at]], ['at'])\n"
