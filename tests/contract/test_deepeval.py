@@ -111,6 +111,7 @@ def _case(name: str, **other: Any) -> JudgedRecord:
     return JudgedRecord(id=name, **(given | other))
 
 
+@pytest.mark.thorough
 def test_four_measures_of_a_case(
     tmp_path: Path, parrot: Parrot, model: LanguageModel
 ) -> None:

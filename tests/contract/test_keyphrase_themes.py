@@ -120,6 +120,7 @@ def test_short_text_has_fewer_themes(title: str, text: str, count: int) -> None:
     assert len(SOURCE.themes(title, text, language="en")) == count
 
 
+@pytest.mark.thorough
 @given(
     st.text(max_size=40), st.text(max_size=300), st.sampled_from(["en", "bg", "", "x-"])
 )

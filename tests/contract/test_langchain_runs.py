@@ -213,6 +213,7 @@ def test_a_vector_and_a_threshold(retriever: KnowtrailRetriever) -> None:
         retriever.invoke(LINES[0], score_threshold=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["hybrid", "mmr"])
 def test_the_new_orders_answer(retriever: KnowtrailRetriever, name: str) -> None:
     """The line itself comes first by either; scores are cosines."""
@@ -269,6 +270,7 @@ def test_an_algorithm_of_ones_own(retriever: KnowtrailRetriever) -> None:
     assert [r.walk.algorithm for r in results] == ["auto", "mine"]
 
 
+@pytest.mark.thorough
 def test_processes_take_a_retriever(stored: Connection, server: Settings) -> None:
     """A pool of processes, as of joblib or Ray, pickles it; a copy connects anew."""
     assert server.uri is not None

@@ -220,6 +220,7 @@ def test_an_account_without_money_is_told_at_once(
     assert len(service.requests) == 1
 
 
+@pytest.mark.thorough
 def test_a_time_limit_holds(service: Service) -> None:
     """A late answer is told in the reply; a stream ends with the same line."""
     service.plan = ["slow"] * 3

@@ -37,6 +37,7 @@ def model() -> LanguageModel:
     return load_language_model(MODEL, settings=SETTINGS)
 
 
+@pytest.mark.thorough
 async def test_reply_has_the_form_of_the_schema_and_counts(
     model: LanguageModel,
 ) -> None:
@@ -90,6 +91,7 @@ def test_closed_stream_ends_the_work_of_the_server(model: LanguageModel) -> None
     assert waited < 3 * max(before, seconds())
 
 
+@pytest.mark.thorough
 async def test_late_answer_is_told(model: LanguageModel) -> None:
     """The reply says so, the stream raises; each call has its own limit."""
     prompt = f"{time.time()} Tell a very long story about a glacier."

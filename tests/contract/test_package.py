@@ -122,6 +122,7 @@ def test_files_for_others_name_this_version() -> None:
     assert cited["license"] == project["license"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("schema", "file"),
     [

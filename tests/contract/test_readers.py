@@ -279,6 +279,7 @@ def mixed(
     return database, large, small
 
 
+@pytest.mark.thorough
 @pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "search"),

@@ -115,6 +115,7 @@ def test_langgraph_example_searches_and_answers(scripts: Scripts) -> None:
     assert lines[-1] == "ai: By clocks that kept the time of the home port."
 
 
+@pytest.mark.thorough
 def test_memory_of_an_agent_is_kept_in_the_graph(scripts: Scripts) -> None:
     """A second agent goes on with the thread, and what was said is a history."""
     lines = scripts.run("langgraph_memory.py")

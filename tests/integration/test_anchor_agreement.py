@@ -60,6 +60,7 @@ def many(connection: Connection) -> Iterator[tuple[Connection, Vector]]:
     delete_data(connection)
 
 
+@pytest.mark.thorough
 def test_the_first_anchor_is_that_of_an_exact_search(
     many: tuple[Connection, Vector],
 ) -> None:

@@ -336,6 +336,7 @@ def test_corpus_that_no_ingest_made_is_told(user: User) -> None:
     assert (gone.code, user.run("corpus", "list").code) == (0, 0)
 
 
+@pytest.mark.thorough
 def test_whole_file_after_a_damaged_one_completes_the_corpus(
     user: User, tmp_path: Path
 ) -> None:
@@ -373,6 +374,7 @@ def test_full_cleanup_of_a_damaged_dump_deletes_nothing(
     assert user.wrong() == [UNFINISHED]
 
 
+@pytest.mark.thorough
 def test_a_new_corpus_is_complete_when_its_ingest_has_ended(
     user: User, tmp_path: Path
 ) -> None:

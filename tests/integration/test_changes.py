@@ -141,6 +141,7 @@ def page(number, edition):
     return replace(whole, metadata={"number": number, "edition": edition})
 
 
+@pytest.mark.thorough
 @pytest.mark.one_line
 @settings(
     max_examples=amount(2, 30),
@@ -169,6 +170,7 @@ def test_any_changes_end_in_the_graph_of_a_fresh_ingest(
     assert after == corpus_digest(session_connection, "made")
 
 
+@pytest.mark.thorough
 def test_texts_that_did_not_change_are_not_read(connection, server, monkeypatch):
     """But those that a new title or term names are, and those that lost one."""
     delete_data(connection)
@@ -218,6 +220,7 @@ def test_an_edit_keeps_what_is_written_as_before(connection, server, monkeypatch
     assert not set(embedded) & {text for text, _ in before}
 
 
+@pytest.mark.thorough
 def test_a_chunk_that_stays_has_one_successor(connection, server):
     """Its sentences are new ones, as equal ones before them went."""
     old = ("Alpha", "Xray", "Bravo", "Yankee", "Alpha", "Bravo", "Charlie", "Delta")

@@ -646,6 +646,7 @@ def test_doctor_names_a_missing_schema(run: Run, connection: Connection) -> None
     assert re.search(r"^warning +schema: .*knowtrail.* schema apply$", out, re.M)
 
 
+@pytest.mark.thorough
 @pytest.mark.forgets
 def test_schema_apply_says_what_it_did(run: Run, connection: Connection) -> None:
     """The first time brings it up, the second finds it done."""

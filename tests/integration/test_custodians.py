@@ -184,6 +184,7 @@ def test_points_are_found_by_their_index(connection: Connection) -> None:
     assert "NodeByLabelScan" not in str(steps)
 
 
+@pytest.mark.thorough
 def test_a_corpus_without_documents_is_written_as_rdf(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:
@@ -256,6 +257,7 @@ def _invented(count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.thorough
 def test_an_interrupted_run_is_continued(
     connection: Connection,
     server: Settings,
@@ -441,6 +443,7 @@ def test_another_embedder_is_refused_before_anything_is_stored(
     assert _shape(connection) == before
 
 
+@pytest.mark.thorough
 def test_unchanged_ones_stay_with_cleanup_none(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:
@@ -512,6 +515,7 @@ def test_a_corpus_of_institutions_alone_can_be_named_in_a_question(
         open_pipeline(connection, server, corpus="x", record=False)
 
 
+@pytest.mark.thorough
 def test_live_answers_are_those_of_memory(
     connection: Connection, server: Settings
 ) -> None:

@@ -217,6 +217,7 @@ def test_published_walks_return_what_their_sentences_come_from(
     assert all(r.stop_reason for r in found.results[1].rankings)
 
 
+@pytest.mark.thorough
 def test_walks_of_an_evaluation_are_listed_where_its_corpus_is_named(
     kept: Connection, server: Settings, tiny: RetrievalDataset
 ) -> None:

@@ -408,6 +408,7 @@ def test_web_results_are_sources(stored: Connection) -> None:
     assert _sound(stored)
 
 
+@pytest.mark.thorough
 def test_replaced_and_deleted_documents_take_their_extractions_along(
     stored: Connection, server: Settings
 ) -> None:
@@ -436,6 +437,7 @@ def test_deleted_corpus_leaves_no_knowledge(stored: Connection) -> None:
     assert _count(stored, f"(:{labels})") == 0
 
 
+@pytest.mark.thorough
 def test_saved_queries_find_what_was_extracted(stored: Connection) -> None:
     """Each finds rows in a corpus with every kind of extraction, none in another."""
     sources = stored_sources(stored, "c")

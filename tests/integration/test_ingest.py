@@ -521,6 +521,7 @@ def test_other_settings_or_another_embedder_are_refused(connection, ingest):
     assert corpus_digest(connection, "made") == before
 
 
+@pytest.mark.thorough
 @pytest.mark.forgets
 def test_another_embedder_is_refused_without_a_schema_too(connection, ingest):
     """Dropping constraints and indexes does not let vectors of two models mix."""
@@ -553,6 +554,7 @@ def test_corpus_names_that_cannot_be_used_are_refused(ingest):
             ingest([article(0)], corpus=name)
 
 
+@pytest.mark.thorough
 def test_corpora_in_one_database_do_not_touch_each_other(connection, ingest):
     """Edges stay inside a corpus; deleting one leaves the other as it was."""
     ingest(map(article, range(5)), corpus="a")
@@ -592,6 +594,7 @@ def test_verify_finds_what_is_broken(connection, ingest):
     assert any("weak edges" in check for check in found)
 
 
+@pytest.mark.thorough
 def test_large_corpus_tells_how_its_neighbours_were_searched(
     connection, ingest, monkeypatch
 ):

@@ -74,6 +74,7 @@ def test_one_home_at_a_time_writes_to_a_corpus(
     assert connection.query(HELD) == []
 
 
+@pytest.mark.thorough
 def test_a_dead_owner_loses_the_right(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ def _run_and_close(work: Coroutine[Any, Any, None]) -> None:
     loop.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts in /proc")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

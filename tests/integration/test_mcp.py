@@ -154,6 +154,7 @@ async def test_an_agent_finds_reads_and_follows(
         }
 
 
+@pytest.mark.thorough
 async def test_an_agent_learns_what_a_walk_missed(
     graph: Connection, server: Settings
 ) -> None:
@@ -246,6 +247,7 @@ def walks_stored(graph: Connection) -> int:
     return int(row["n"])
 
 
+@pytest.mark.thorough
 async def test_a_client_hears_that_a_slow_tool_is_at_work(
     graph: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +349,7 @@ async def test_a_statement_that_takes_too_long_is_ended(
     assert graph.query(RUNNING, {"text": FOR_EVER}) == []
 
 
+@pytest.mark.thorough
 async def test_a_database_that_stops_is_told_in_a_line(
     graph: Connection, server: Settings
 ) -> None:

@@ -111,6 +111,7 @@ def picture(connection: Connection) -> Counter[Any]:
     return seen
 
 
+@pytest.mark.thorough
 def test_live_graph_has_the_triples_of_the_copy(odd: Connection) -> None:
     """Read whole, the live graph has each triple once, and no others."""
     found = Counter(live_graph(odd))
@@ -194,6 +195,7 @@ def test_random_queries_are_answered_alike(odd: Connection, neo4j_line: str) -> 
     assert sum(map(bool, wanted)) > len(asked) / 2
 
 
+@pytest.mark.thorough
 def test_a_text_of_digits_is_compared_as_text(empty: Connection) -> None:
     """The database is told to leave out only what a number leaves out."""
     empty.run_schema(

@@ -108,6 +108,7 @@ def test_statements_are_understood_and_keep_names_in_quotes(
         session_connection.query(f"EXPLAIN\n{text}", params)
 
 
+@pytest.mark.thorough
 def test_statements_of_files_are_understood(session_connection: Connection) -> None:
     """The server plans what exports and imports run for each label."""
     params: dict[str, Any] = {"after": "", "limit": 1, "corpus": "", "rows": []}

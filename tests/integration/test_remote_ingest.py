@@ -43,6 +43,7 @@ def _skipped(told: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.thorough
 def test_the_graph_is_that_of_the_files(
     user: CommandLine,
     connection: Connection,
@@ -79,6 +80,7 @@ def test_the_graph_is_that_of_the_files(
             delete_corpus(connection, "far", work=user.settings.home / "work")
 
 
+@pytest.mark.thorough
 def test_a_cut_on_the_way_leaves_whole_documents(
     user: CommandLine, connection: Connection, tmp_path: Path
 ) -> None:

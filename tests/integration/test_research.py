@@ -575,6 +575,7 @@ def test_the_graph_can_be_taken_apart(isles: Connection) -> None:
     assert "walk --> note" in drawn
 
 
+@pytest.mark.thorough
 def test_a_corpus_that_changes_meanwhile_is_told(
     isles: Connection, server: Settings
 ) -> None:
@@ -768,6 +769,7 @@ def test_research_goes_with_its_corpus(isles: Connection) -> None:
     assert row["n"] == 0
 
 
+@pytest.mark.thorough
 def test_forgotten_documents_leave_no_word_in_findings(
     isles: Connection, server: Settings
 ) -> None:

@@ -59,6 +59,7 @@ def test_bare_database_has_version_zero(bare: Connection) -> None:
     assert set(_states(bare).values()) == {"MISSING"}
 
 
+@pytest.mark.thorough
 def test_apply_without_dimensions_leaves_vector_indexes(bare: Connection) -> None:
     """Without a dimension the vector indexes wait for the first ingest."""
     apply_schema(bare)
@@ -224,6 +225,7 @@ def test_drop_with_data_leaves_other_peoples_nodes(bare: Connection) -> None:
         bare.run_schema("MATCH (n:Elsewhere) DELETE n")
 
 
+@pytest.mark.thorough
 def test_indexes_of_others_and_of_searches_hold_up_nothing(bare: Connection) -> None:
     """An index that cannot be built is nobody's business unless it is needed here."""
     bare.run_schema("CREATE (:Elsewhere {name: $text})", text="x" * 40_000)

@@ -230,6 +230,7 @@ def test_every_procedure_answers_in_both_forms(served: Serving, parrot: Parrot) 
     assert found == dict.fromkeys(("search", "traverse", "compare", "ask"), (True,) * 3)
 
 
+@pytest.mark.thorough
 def test_first_token_comes_before_the_last(served: Serving, parrot: Parrot) -> None:
     """The model takes its time between pieces; the first is passed on at once."""
     parrot.says('{"answer": "Fox ', "and ", 'owl.", "citations": [1]}', pause=0.7)
@@ -337,6 +338,7 @@ def test_key_opens_the_door(
     assert any(str(path) in line for line in served.log)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "by", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGINT]
 )

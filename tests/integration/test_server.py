@@ -279,6 +279,7 @@ def test_addresses_that_others_reach(address: str, *, fine: bool) -> None:
         _check_loopback(own, {})
 
 
+@pytest.mark.thorough
 def test_an_address_that_others_reach_is_refused(tmp_path: Path) -> None:
     """The file is read as Neo4j reads it, comments and all, before it starts."""
     own = tmp_path / "server" / "conf" / "own.conf"
@@ -456,6 +457,7 @@ def test_staying_server_outlives_its_starter_and_stops_when_told(home: Path) -> 
     assert is_gone(pid)
 
 
+@pytest.mark.thorough
 def test_killed_starter_stops_the_server(home: Path) -> None:
     """A server that does not stay ends after its starter was killed."""
     client = start_client(home)

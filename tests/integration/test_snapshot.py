@@ -144,6 +144,7 @@ def test_after_any_history_an_update_is_what_a_full_copy_is(
     assert contents(home) == contents(whole)
 
 
+@pytest.mark.thorough
 def test_a_new_document_is_read_with_those_whose_edges_it_changed(
     connection: Connection, ingest: Callable[..., object], tmp_path: Path
 ) -> None:
@@ -205,6 +206,7 @@ def test_walks_are_those_of_the_database(
     assert [walk for walk in expected if found[walk] != expected[walk]] == []
 
 
+@pytest.mark.thorough
 def test_an_older_server_gives_the_same_files(
     connection: Connection, ingest: Callable[..., object], tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def command_line(
     return CommandLine(server, capsys, "hash:32")
 
 
+@pytest.mark.thorough
 def test_live_and_memory_graph_heed_the_same_limits(
     pipeline: TemplatePipeline,
 ) -> None:
@@ -158,6 +159,7 @@ def test_live_and_memory_graph_heed_the_same_limits(
         assert found.answer == memory.forward(question).answer
 
 
+@pytest.mark.thorough
 def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
     """Every template finds the same in Neo4j and in rdflib's memory."""
     from knowtrail.graph.rdf.store import live_graph
@@ -703,6 +705,7 @@ def test_a_corpus_of_texts_alone_has_nothing_for_templates(
         open_pipeline(stored, server, corpus="texts", record=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_templates_are_served(

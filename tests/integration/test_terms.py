@@ -122,6 +122,7 @@ def test_whole_texts_have_the_terms_of_the_pure_function(connection, ingest):
     assert links(connection) == expected
 
 
+@pytest.mark.thorough
 def test_new_document_makes_a_term_that_old_chunks_name(connection, ingest):
     """A phrase of one place becomes a term, and is linked where it stood before."""
     ingest(["Moon", "Rocket (vehicle)"])
@@ -143,6 +144,7 @@ def test_new_document_makes_a_term_that_old_chunks_name(connection, ingest):
     }
 
 
+@pytest.mark.thorough
 def test_deleted_and_replaced_documents_take_terms_with_them(connection, ingest):
     """A phrase that loses its second place is no term any more."""
     ingest(["Moon", "Crew", "Coast"])
@@ -172,6 +174,7 @@ def test_redirects_are_terms(connection, ingest):
     assert links(connection)["launch site"] == ["Coast"]
 
 
+@pytest.mark.thorough
 @settings(
     max_examples=amount(2, 5),
     deadline=None,
@@ -220,6 +223,7 @@ def test_interrupted_linking_is_completed(connection, ingest, monkeypatch):
     assert corpus_digest(connection, "made") == whole
 
 
+@pytest.mark.thorough
 def test_very_frequent_terms_are_kept_without_links(connection, ingest, monkeypatch):
     """They have their count; when the corpus changes they are linked again."""
     monkeypatch.setattr("knowtrail.ingest.text_index.MOST_LINKED", 2)
@@ -293,6 +297,7 @@ def test_a_corpus_is_written_by_one_at_a_time(connection, ingest, server):
     assert links(connection, "other") == {"coast": ["Coast"]}
 
 
+@pytest.mark.thorough
 def test_links_that_two_processes_wrote_are_mended(connection, server, ingest):
     """The next change leaves one of each, where nothing is known of them."""
     ingest(TEXTS)
@@ -309,6 +314,7 @@ def test_links_that_two_processes_wrote_are_mended(connection, server, ingest):
     assert links(connection) == before | {"empty": ["Empty"]}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("terms", [True, False])
 def test_corpus_made_before_there_were_terms(connection, ingest, terms):
     """It has them after the next ingest, also of nothing new, unless told otherwise."""
@@ -345,6 +351,7 @@ def test_terms_of_two_corpora_are_apart(connection, ingest):
     assert sound(connection, "other") == []
 
 
+@pytest.mark.thorough
 def test_verify_finds_what_is_wrong_with_terms(connection, ingest):
     """Missing and doubled links, and links between corpora, are found."""
     ingest(TEXTS)

@@ -561,6 +561,7 @@ def test_an_empty_corpus(connection: Connection, server: Settings) -> None:
     assert result.traversal_id is not None
 
 
+@pytest.mark.thorough
 def test_a_replaced_document_leaves_its_walks_readable(
     own_isles: Connection, server: Settings
 ) -> None:

@@ -184,6 +184,7 @@ def test_unknown_traversal_names_the_last(isles: Connection, traversal: str) -> 
         read_walk(isles, "nothing")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("layout", "suffix"),
     [

@@ -73,6 +73,7 @@ def test_a_changed_field_is_found(
     assert {name.partition("[")[0] for name, _ in found} == {field.partition("[")[0]}
 
 
+@pytest.mark.thorough
 def test_many_fields_are_corrected_for() -> None:
     """Of two hundred fields of noise some are below 0.05 alone, none corrected."""
     rng = random.Random(3)
@@ -88,6 +89,7 @@ def test_many_fields_are_corrected_for() -> None:
     assert [s.p_value for s in found] == sorted(s.p_value for s in found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["numbers", "values"])
 def test_values_of_one_record_are_no_evidence_of_their_own(kind: str) -> None:
     """With arrays whose elements are alike, false alarms are as rare as the level."""

@@ -169,6 +169,7 @@ def test_one_row_has_no_interval() -> None:
     assert isnan(found.high)
 
 
+@pytest.mark.thorough
 def test_many_rows_are_drawn_in_blocks() -> None:
     """A hundred thousand records do not need a matrix of all resamples."""
     rows = np.random.default_rng(0).random(100_000)

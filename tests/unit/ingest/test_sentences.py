@@ -209,6 +209,7 @@ def test_list_lines_are_sentences() -> None:
     assert found == ["You need:", "- flour", "- water", "1. Mix them\nwell."]
 
 
+@pytest.mark.thorough
 @each("unit", ["A. ", "(", '"', "...", "\n\n", "é. ", "Dr. ", "(a.) ", "[1]", "x"])
 def test_time_grows_with_the_text_only(unit: str) -> None:
     """Repetition does not make the splitter slow: 20,000 units take a second."""

@@ -596,6 +596,7 @@ def _read_and_check(home: str, rounds: int) -> None:
             break
 
 
+@pytest.mark.thorough
 def test_processes_read_while_it_is_built_again_and_again(tmp_path: Path) -> None:
     """Readers see whole snapshots only, and old generations go."""
     processes = amount(1, 3)
@@ -632,6 +633,7 @@ def _build_slowly(home: str) -> None:
     build_snapshot(Path(home), Killed(GRAPH, version=2), full=True)
 
 
+@pytest.mark.thorough
 def test_a_killed_builder_leaves_the_last_snapshot(tmp_path: Path) -> None:
     """The lock goes with the process, the half-made generation with the next build."""
     build_snapshot(tmp_path, GraphSource(GRAPH))

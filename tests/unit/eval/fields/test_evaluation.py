@@ -197,6 +197,7 @@ def test_stream_reads_no_further_than_it_is_asked() -> None:
     assert len(taken) == 4
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_records() -> None:
     """Ten times the records need no more memory."""
 
@@ -307,6 +308,7 @@ def test_value_that_holds_itself_is_told() -> None:
         evaluate([cycle], [twin], SCHEMA)
 
 
+@pytest.mark.thorough
 def test_many_fields() -> None:
     """Up to 100,000 fields in a record, and a quarter as many unknown ones."""
     fields = amount(10_000, 100_000)

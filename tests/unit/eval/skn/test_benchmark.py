@@ -576,6 +576,7 @@ def slow(stop_at: int = -1) -> Slow:
     return Slow(script={}, asked=[], under_way=[], most=[], stop_at=stop_at)
 
 
+@pytest.mark.thorough
 def test_calls_side_by_side_give_the_same(
     options: BenchmarkOptions, tmp_path: Path
 ) -> None:

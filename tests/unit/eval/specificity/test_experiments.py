@@ -81,6 +81,7 @@ def test_interval_is_welchs() -> None:
     assert found.value == pytest.approx((found.low + found.high) / 2, abs=0.003)
 
 
+@pytest.mark.thorough
 def test_interval_is_the_one_of_all_resamples() -> None:
     """All resamples of five members can be drawn; chance comes near to them."""
     first, second = [1.0, 2.0, 4.0, 4.5, 9.0], [2.0, 4.0, 6.0, 8.0, 10.0]
@@ -105,6 +106,7 @@ def test_interval_is_the_one_of_all_resamples() -> None:
     assert found == difference_interval(first, second, level=0.9, resamples=100_000)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [5, 10])
 def test_interval_of_few_sessions_is_wide_enough(size: int) -> None:
     """It holds the true difference 95 times in a hundred, also for few sessions."""

@@ -202,6 +202,7 @@ def slow(tmp_path: Path) -> Any:
     return begin
 
 
+@pytest.mark.thorough
 def test_ctrl_c_waits_for_answers_and_keeps_them(
     slow: Any, run: Any, tmp_path: Path
 ) -> None:
@@ -219,6 +220,7 @@ def test_ctrl_c_waits_for_answers_and_keeps_them(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.thorough
 def test_ctrl_c_twice_leaves_at_once(slow: Any, tmp_path: Path) -> None:
     """What was answered before is kept, and the folder is free again."""
     process = slow(0.4)

@@ -288,6 +288,7 @@ def test_the_page_is_whole_and_cannot_be_broken_out_of(scored: Path) -> None:
     assert len(re.findall(r"(?:won over|lost to|even with)</b>", page)) == 6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_the_picture_has_the_same_bytes_again(scored: Path, suffix: str) -> None:
     """No time, no random names."""

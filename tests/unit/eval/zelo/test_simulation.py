@@ -107,6 +107,7 @@ def test_a_cycle_has_each_document_once_on_each_side() -> None:
     assert fit_battles(battles).connected
 
 
+@pytest.mark.thorough
 def test_the_curves_are_drawn_the_same_again() -> None:
     """A panel for each noise and one of standard errors; the same bytes each time."""
     points = {

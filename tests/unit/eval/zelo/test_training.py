@@ -64,6 +64,7 @@ def _flat(item: AnnotatedQueryDocuments) -> AnnotatedQueryDocuments:
     )
 
 
+@pytest.mark.thorough
 def test_what_the_features_tell_is_learned() -> None:
     """On queries it never saw the model beats what it was not trained for."""
     result = train(_items(80), EMBEDDER, share=0.3)
@@ -83,6 +84,7 @@ def test_held_out_queries_are_not_trained_on() -> None:
     assert result.documents == 300
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
     """From a file or from memory, in whatever order the queries come."""
     items = _items()

@@ -117,6 +117,7 @@ def test_zone_of_a_time_is_kept() -> None:
     assert written == "datetime('2020-01-02T03:00:00+01:00[Europe/Amsterdam]')"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", ["Europe/Amsterdam", "Europe/Berlin"])
 def test_a_moment_of_the_driver_in_a_zone_of_zoneinfo_is_written(zone: str) -> None:
     """Many of many years, as text and in a table: the driver's own text crashes."""

@@ -41,6 +41,7 @@ def _algebra(text: str) -> object:
     return translateQuery(parseQuery(text)).algebra
 
 
+@pytest.mark.thorough
 @each("matched", MATCHED)
 def test_expressions_mean_what_they_mean_to_rdflib(matched: str) -> None:
     """A match with a time limit finds what one without finds."""

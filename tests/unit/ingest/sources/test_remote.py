@@ -153,6 +153,7 @@ def test_ids_of_files_hang_on_the_folder_of_the_corpus(
         assert moved.settle("s3://bucket/notes") == str(folder / "notes")
 
 
+@pytest.mark.thorough
 def test_it_is_read_by_ranges_in_bounded_memory(
     folder: Path, web: WebFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def scene_of(walk: Walk | None, visited: Passages) -> Scene:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("layout", "suffix"),
     [
@@ -143,6 +144,7 @@ def test_svg_is_sound_and_holds_text_as_text(
     assert not tags & {"script", "a", "foreignObject"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["global", "sequential"])
 @pytest.mark.parametrize(
     "title",
@@ -186,6 +188,7 @@ def test_every_step_has_a_number_that_covers_no_other(
     assert {str(step.index) for step in many.steps} <= set(said)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("steps", [1, 2, None])
 def test_the_legend_has_what_is_drawn(
     walk: Walk, visited: Passages, steps: int | None
@@ -255,6 +258,7 @@ def test_axes_of_space_are_named_and_nothing_covers_the_question(
     assert not any(box.get_window_extent().contains(*at) for box in boxes)
 
 
+@pytest.mark.thorough
 def test_space_picture_is_the_same_every_time(walk: Walk, visited: Passages) -> None:
     """In space too: two pictures of a walk have the same bytes."""
     scene = scene_of(walk, visited)
@@ -266,6 +270,7 @@ def test_space_picture_is_the_same_every_time(walk: Walk, visited: Passages) -> 
     assert first != scene_picture(scene_of(None, visited), SAID, ".png")
 
 
+@pytest.mark.thorough
 def test_numbers_in_space_cover_no_other_and_nothing_is_clipped(
     walk: Walk, visited: Passages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +295,7 @@ def test_numbers_in_space_cover_no_other_and_nothing_is_clipped(
     assert picture[:, :9].min() == picture[:, -9:].min() == picture[-9:].min() == 1
 
 
+@pytest.mark.thorough
 def test_matrix_picture_has_its_title(visited: Passages) -> None:
     """The title of a document stands in the file, cut where it is long."""
     said = Heading(title="Long " * 90, about="Cosines.")
@@ -360,6 +366,7 @@ def test_page_needs_no_network(walk: Walk, visited: Passages) -> None:
     assert [len(page) > 3_000_000 for page in pages] == [False, True]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("with_walk", [True, False])
 def test_space_is_what_plotly_takes(
     walk: Walk, visited: Passages, with_walk: bool

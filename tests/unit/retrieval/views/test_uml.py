@@ -93,6 +93,7 @@ def many(count: int, shape: str) -> str:
     return uml_svg({item.name: item for item in items}, scores, title="Many")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["deep", "flat"])
 @pytest.mark.parametrize("count", [1, 5, 40, 200])
 def test_boxes_and_lines_are_apart(count: int, shape: str) -> None:
@@ -112,6 +113,7 @@ def test_boxes_and_lines_are_apart(count: int, shape: str) -> None:
     assert bool(lines_in(svg)) == (count > 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["deep", "flat"])
 def test_many_classes_stand_in_columns(shape: str) -> None:
     """Two hundred fill a picture of about the shape of a screen."""
