@@ -217,7 +217,8 @@ class TrainedTemplateClassifier:
             if template.intent == "near":  # told by a distance, not by what is learned
                 continue
             self._families.setdefault(family_of(template), []).append(template)
-        self._weights = _weights_of(templates)
+        stored = _stored().key == examples_key(templates)
+        self._weights = _stored() if stored else fitted(templates)
         self._row = {name: row for row, name in enumerate(self._weights.features)}
 
     def classify(
@@ -255,13 +256,6 @@ def calibrated(share: float, calibration: tuple[float, float]) -> float:
     """Return how likely a class is right, by the share that was learned for it."""
     constant, slope = calibration
     return 1 / (1 + math.exp(-(constant + slope * log_odds(share))))
-
-
-def _weights_of(templates: Mapping[str, Template]) -> Weights:
-    stored = _stored()
-    if stored.key == examples_key(templates):
-        return stored
-    return fitted(templates)
 
 
 @lru_cache(maxsize=1)

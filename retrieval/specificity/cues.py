@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.institutions import pairs_of
+from knowtrail.retrieval.specificity.mention import PLACES, question_words
 from knowtrail.retrieval.specificity.quantities import (
     CALENDAR,
     asked_aggregate,
@@ -17,7 +18,6 @@ from knowtrail.retrieval.specificity.quantities import (
 )
 from knowtrail.retrieval.specificity.query_templates import Template, each_of
 from knowtrail.retrieval.specificity.vocabulary import (
-    PLACES,
     Mention,
     Token,
     data_file,
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.slots import Slots
     from knowtrail.retrieval.specificity.understanding import Understood
 
-_PLACES = frozenset({*PLACES, "place"})
 _P = patterns_of("cues")
 _ONE = frozenset({"one", "ones", "een", "\u00e9\u00e9n"})
 _COMPARING = frozenset({"compar", "vergel", "versus"})
@@ -51,14 +50,14 @@ def counts(question: str, mentions: Sequence[Mention]) -> bool:
 
 def compares(question: str, mentions: Sequence[Mention]) -> bool:
     """Return whether a question compares several places, or says that it does."""
-    places = sum(m.kind in _PLACES for m in mentions)
+    places = sum(m.kind in PLACES for m in mentions)
     found = _P["compare"].search(question)
     return found is not None and (places > 1 or found[0][:6].casefold() in _COMPARING)
 
 
 def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
     """Return whether a question has a word that no template can answer."""
-    places = sum(m.kind in _PLACES for m in mentions)
+    places = sum(m.kind in PLACES for m in mentions)
     if (beyond := _P["otherwise"].search(question)) and not (
         places > 1 and _P["compare"].search(beyond[0])
     ):
@@ -69,11 +68,7 @@ def unanswerable(question: str, mentions: Sequence[Mention] = ()) -> bool:
             counted and not is_asking(normal(counted[1]))
         ):
             return True
-    return any(
-        token.form in _BEYOND
-        for token in tokens_of(question)
-        if not any(m.start <= token.start < m.end for m in mentions)
-    )
+    return not _BEYOND.isdisjoint(question_words(question, mentions))
 
 
 def residue(question: str, mentions: Sequence[Mention]) -> tuple[str, ...]:
@@ -235,7 +230,7 @@ def _said(slots: Slots) -> Iterator[str]:
 
 def _fits(mention: Mention, template: Template) -> bool:
     types = {slot.type for slot in template.slots.values()}
-    if mention.kind in _PLACES:
+    if mention.kind in PLACES:
         return bool(types & PLACES)
     if mention.kind == "institution_type" and types & {"name", "identifier"}:
         return True

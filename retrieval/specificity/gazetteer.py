@@ -26,9 +26,8 @@ def _country_names() -> tuple[tuple[str, str], ...]:
     dutch = gettext.translation("iso3166-1", pycountry.LOCALES_DIR, languages=["nl"])
     names: list[tuple[str, str]] = []
     for country in pycountry.countries:
-        own = [country.name]
-        own += [getattr(country, a, "") for a in ("common_name", "official_name")]
-        for name in [n for n in own if n]:
+        own = (getattr(country, f"{a}name", "") for a in ("", "common_", "official_"))
+        for name in filter(None, own):
             names += [(name, country.alpha_2), (dutch.gettext(name), country.alpha_2)]
         if "," in country.name:
             last, _, first = country.name.partition(", ")

@@ -61,20 +61,14 @@ def pairs_of(mentions: Sequence[Mention]) -> set[tuple[str, str]]:
     `Archives from Rotterdam and museums from Leiden` asks for no archives from Leiden.
     """
     named = [m for m in mentions if m.kind == "institution_type" or m.kind in PLACES]
-    types, places = named[::2], named[1::2]
-    apart = len(types) == len(places) > 1 and all(
-        one.kind == "institution_type" and other.kind in PLACES
-        for one, other in zip(types, places, strict=True)
-    )
-    return (
-        {
-            (one.value, value)
-            for one, other in zip(types, places, strict=False)
-            for value in (other.value, *(option.value for option in other.options))
-        }
-        if apart
-        else set()
-    )
+    pairs = list(zip(named[::2], named[1::2], strict=False))
+    typed = all(one.kind not in PLACES and other.kind in PLACES for one, other in pairs)
+    return {
+        (one.value, value)
+        for one, other in pairs
+        if typed and len(named) == 2 * len(pairs) > 2
+        for value in (other.value, *(option.value for option in other.options))
+    }
 
 
 def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:

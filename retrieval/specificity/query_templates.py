@@ -381,9 +381,7 @@ def _as_meant(slots: dict[str, str], meant: Meant) -> list[dict[str, str]]:
     return made
 
 
-def _run(
-    template: Template, slots: Mapping[str, str], label: Mapping[str, str] | None = None
-) -> Run:
+def _run(template: Template, slots: Mapping[str, str], label: Mapping[str, str]) -> Run:
     coded = _CODE.fullmatch(slots.get("region", ""))
     known = {"region_code" if coded and n == "region" else n: slots[n] for n in slots}
     variant = _variant(template, known)
@@ -395,7 +393,7 @@ def _run(
         bindings["region_code"] = bindings.pop("region")
     if any(slot.type == "date" for slot in template.slots.values()):
         bindings |= year_bounds(slots.get("date"), slots.get("date_relation", "in"))
-    return Run(sparql=variant.sparql, bindings=bindings, label=label or {})
+    return Run(sparql=variant.sparql, bindings=bindings, label=label)
 
 
 def _variant(template: Template, slots: Mapping[str, str]) -> Variant:

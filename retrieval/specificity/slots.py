@@ -220,13 +220,12 @@ class SlotExtractor:
         if not text:
             return None, []
         near = self._near_names(text)
-        shown = tuple(_shown(entry) for entry in near)
         if not near:
             return text, [Doubt("unknown", "name", text)]
         if len({entry.value for entry in near}) == 1:
-            doubt = Doubt("typo", "name", text, (near[0].value,))
-            return near[0].value, [doubt]
-        return None, [Doubt("ambiguous", "name", text, shown[:10])]
+            return near[0].value, [Doubt("typo", "name", text, (near[0].value,))]
+        shown = tuple(map(_shown, near[:SHOWN]))
+        return None, [Doubt("ambiguous", "name", text, shown)]
 
     def _names(self, of_kind: Sequence[Mention]) -> tuple[tuple[str, ...], list[Doubt]]:
         values, doubts = [], []
