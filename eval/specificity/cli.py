@@ -96,7 +96,8 @@ def specificity(
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
     from knowtrail.eval.specificity.judging import bundled_questions, institutions_of
-    from knowtrail.eval.specificity.measures import measure
+    from knowtrail.eval.specificity.measures import measure, store_outcomes
+    from knowtrail.retrieval.specificity.template_pipeline import PipelineOptions
 
     path = given["questions"] or bundled_questions(half)
     about = given["custodians"] or institutions_of(half)
@@ -106,8 +107,11 @@ def specificity(
     metrics = measure(outcomes, seed=seed)
     run = None
     if store:
-        configuration = {"live": live, "corpus": asked, "seed": seed, "model": model}
-        run = _store(settings, outcomes, metrics, path, about, configuration)
+        settled = {"live": live, "corpus": asked, "seed": seed, "model": model}
+        settled |= {"custodians": about.name, "custodiansDigest": file_digest(about)}
+        settled |= {"threshold": PipelineOptions().threshold}
+        with open_connection(settings) as connection:
+            run = store_outcomes(connection, outcomes, metrics, path.stem, settled)
     told = {
         "questions": path.name,
         "n": len(outcomes),
@@ -115,8 +119,8 @@ def specificity(
         "run": run,
         "outcomes": list(map(_plain, outcomes)),
     }
-    for_people = partial(_tell, outcomes, metrics, path.name, run)
-    shown = partial(for_people, failures=given["failures"])
+    failures = given["failures"]
+    shown = partial(_tell, outcomes, metrics, path.name, run, failures=failures)
     emit(told, shown, as_json=as_json, indent=2)
 
 
@@ -161,29 +165,10 @@ def _outcomes(
     return outcomes
 
 
-def _store(
-    settings: Settings,
-    outcomes: Sequence[Outcome],
-    metrics: Mapping[str, Interval],
-    path: Path,
-    about: Path,
-    configuration: dict[str, Any],
-) -> str:
-    from knowtrail.eval.specificity.measures import store_outcomes
-    from knowtrail.retrieval.specificity.template_pipeline import PipelineOptions
-
-    configuration |= {
-        "custodians": about.name,
-        "custodiansDigest": file_digest(about),
-        "threshold": PipelineOptions().threshold,
-    }
-    with open_connection(settings) as connection:
-        return store_outcomes(connection, outcomes, metrics, path.stem, configuration)
-
-
 def _plain(outcome: Outcome) -> dict[str, Any]:
     told = ("template", "template_right", "ended_right", "answer_right", "status")
-    return {"id": outcome.question.id, "question": outcome.question.question} | {
+    asked, ranks = outcome.question, dict(outcome.ranks)
+    return {"id": asked.id, "question": asked.question, "ranks": ranks} | {
         camel_case(name): getattr(outcome, name) for name in told
     }
 
@@ -256,27 +241,26 @@ def _experiment(
     emit(told, lambda: _tell_table(table, run), as_json=as_json, indent=2)
 
 
+_ALIKE = "all sessions of each group have the same quality"
+
+
 def _tell_table(table: ExperimentTable, run: str | None) -> None:
+    from knowtrail.eval.specificity.measures import FEWEST
+
     for name, value, n in table.groups():
         shown = "-" if value is None else f"{value:.3f}"
         click.echo(f"{name:<10} {shown}  {n} sessions")
     if table.difference is not None:
         found = table.difference
+        few = min(table.control_sessions, table.treatment_sessions) < FEWEST
+        why = f"each group needs {FEWEST} sessions" if few else _ALIKE
         click.echo(
             f"difference {found.value:+.3f}  [{found.low:+.3f}, {found.high:+.3f}]"
             if found.low == found.low
-            else f"difference {found.value:+.3f}, without an interval: {_why(table)}"
+            else f"difference {found.value:+.3f}, without an interval: {why}"
         )
     if run is not None:
         click.echo(f"Stored as EvalRun {run}")
-
-
-def _why(table: ExperimentTable) -> str:
-    from knowtrail.eval.specificity.measures import FEWEST
-
-    if min(table.control_sessions, table.treatment_sessions) < FEWEST:
-        return f"each group needs {FEWEST} sessions"
-    return "all sessions of each group have the same quality"
 
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:

@@ -12,7 +12,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
@@ -31,7 +31,9 @@ from knowtrail.ingest.custodians import (
     class_uri,
 )
 from knowtrail.ingest.keys import Seen
+from knowtrail.ingest.prepare import document_id
 from knowtrail.ingest.records import Failure
+from knowtrail.retrieval.specificity.class_scores import FILTERED
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
@@ -191,15 +193,15 @@ def key_of(custodians: Sequence[Custodian], corpus: str | None = None) -> Key:
     """Return what answers are judged by, of a corpus or of a graph in memory."""
     from knowtrail.graph.rdf.mapping import Mapping
 
-    mapping = Mapping()
-    iris = {}
-    for custodian in custodians:
-        iri = mapping.node_iri("Custodian", custodian.properties(corpus or _CORPUS))
-        if iri is not None and custodian.ghcid is not None:
-            iris[iri] = custodian.ghcid
+    mapping, name = Mapping(), corpus or _CORPUS
+    institutions = {one.ghcid: one for one in custodians if one.ghcid}
+    ghcids: dict[str, str] = {}
+    for code, one in institutions.items():
+        iri = mapping.node_iri("Custodian", one.properties(name))
+        ghcids |= {str(iri): code, document_id(name, one.id(name)): code}
     return Key(
-        ghcids=iris,
-        institutions={c.ghcid: c for c in custodians if c.ghcid},
+        ghcids=ghcids,
+        institutions=institutions,
         regions={c.subregion: c.region for c in custodians if c.subregion and c.region},
     )
 
@@ -405,7 +407,10 @@ SLOTS = SLOT_TYPES[:8]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """What answers are judged by; GHCIDs by IRI, region names by ISO 3166-2 code."""
+    """What answers are judged by; GHCIDs by IRI and by the id of their documents.
+
+    Names of regions are by ISO 3166-2 code.
+    """
 
     ghcids: Mapping[str, str]
     institutions: Mapping[str, Custodian]
@@ -420,7 +425,8 @@ class Outcome:
     it should; `slots_right` counts values that are right of `slots_found` and
     `slots_wanted`; `all_classes` is 0 where none were filtered, as in the control
     group; `told` is whether the user was told that something was left out or not
-    certain.
+    certain. `filtered` is whether chunks are searched among kept classes alone, and
+    `ranks` as `reciprocal_ranks` gives them.
     """
 
     question: Question
@@ -438,6 +444,8 @@ class Outcome:
     all_classes: int
     seconds: float
     told: bool = False
+    filtered: bool = False
+    ranks: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def wrong_without_notice(self) -> bool:
@@ -471,7 +479,35 @@ def judge(
         seconds=seconds,
         told=bool(result.left_out)
         or any(doubt.kind not in _REMARKS for doubt in result.slots.doubts),
+        filtered=result.context_template in FILTERED,
     )
+
+
+def reciprocal_ranks(
+    pipeline: TemplatePipeline, question: Question, result: PipelineResult, key: Key
+) -> dict[str, float]:
+    """Return 1 / place of the first chunk about a right institution, by what is done.
+
+    0 where none is among the first ten. `filtered` searches kept classes alone and
+    ranks by class, `ranked` only ranks, `nearest` does neither. Empty where nothing is
+    searched or no institution is right.
+    """
+    classes, gold = result.classes, question.answer.ids
+    if pipeline.search is None or classes is None or not gold:
+        return {}
+    ways = {
+        "filtered": (classes, True),
+        "ranked": (classes, False),
+        "nearest": (None, False),
+    }
+    ranks = dict.fromkeys(ways, 0.0)
+    for way, (heeded, filtered) in ways.items():
+        asked = result.resolution.question
+        chunks = pipeline.ranked_chunks(asked, heeded, filtered=filtered)
+        right = [key.ghcids.get(chunk.document_id) in gold for chunk in chunks]
+        if True in right:
+            ranks[way] = 1 / (right.index(True) + 1)
+    return ranks
 
 
 def _wanted_slots(question: Question, key: Key) -> set[tuple[str, str]]:
@@ -598,6 +634,8 @@ def ask_questions(
         result = pipeline.forward(question.question, conversation=said)
         seconds = clock() - begin
         said = result.conversation
-        outcomes.append(judge(question, result, key, seconds=seconds))
+        ranks = reciprocal_ranks(pipeline, question, result, key)
+        outcome = judge(question, result, key, seconds=seconds)
+        outcomes.append(replace(outcome, ranks=ranks))
         progress("questions", done, len(questions))
     return tuple(outcomes)

@@ -180,8 +180,9 @@ def difference_interval(
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     value = float(b.mean() - a.mean())
     low = high = math.nan
-    variance = float(_squared_errors(a[None])[0] + _squared_errors(b[None])[0])
-    if min(len(a), len(b)) >= FEWEST and variance > _ROUNDING:
+    few = min(len(a), len(b)) < FEWEST
+    variance = 0.0 if few else (_squared_errors(a) + _squared_errors(b)).item()
+    if variance > _ROUNDING:
         error = math.sqrt(variance)
         drawn = _studentised(a, b, resamples, np.random.default_rng(seed))
         below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
@@ -209,31 +210,17 @@ def _studentised(
 
 
 def _squared_errors(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    if rows.shape[1] < 2:
-        return np.zeros(len(rows))
-    found: NDArray[np.float64] = rows.var(axis=1, ddof=1) / rows.shape[1]
-    return found
+    return np.asarray(rows.var(axis=-1, ddof=1) / rows.shape[-1])
 
 
-FILTER_METRICS = ("precision", "recall", "class_reduction", "response_time")
-"""Of one question: kept classes that are relevant, relevant classes that were kept,
-share of all classes that was left out, and seconds."""
+def class_scores(outcome: Outcome) -> dict[str, float]:
+    """Return the numbers of the class filter for one question, if it has them.
 
-METRICS = (
-    "template_accuracy",
-    "slot_f1",
-    "ending_accuracy",
-    "answer_accuracy",
-    "right_ending",
-    "wrong_without_notice",
-    *FILTER_METRICS,
-)
-
-
-def class_scores(outcome: Outcome) -> dict[str, float] | None:
-    """Return the four numbers of the class filter for one question."""
+    They are kept classes that are relevant, relevant classes that were kept, share of
+    all classes that was left out, and seconds.
+    """
     if not outcome.expected_classes or not outcome.all_classes:
-        return None
+        return {}
     kept = set(outcome.kept_classes)
     both = len(kept & outcome.expected_classes)
     return {
@@ -241,6 +228,25 @@ def class_scores(outcome: Outcome) -> dict[str, float] | None:
         "recall": both / len(outcome.expected_classes),
         "class_reduction": 1 - len(kept) / outcome.all_classes,
         "response_time": outcome.seconds,
+    }
+
+
+def rank_scores(outcome: Outcome) -> dict[str, float]:
+    """Return the reciprocal ranks of one question, if it has them, and their gains.
+
+    `mrr` is as the pipeline searches, the others as `reciprocal_ranks` says. Ranking
+    gains over neither, and filtering over ranking alone, told apart by whether the
+    pipeline filters.
+    """
+    if not (ranks := outcome.ranks):
+        return {}
+    gain = ranks["filtered"] - ranks["ranked"]
+    return {
+        "mrr": ranks["filtered" if outcome.filtered else "ranked"],
+        **{f"mrr_{way}": rank for way, rank in ranks.items()},
+        "rank_gain": ranks["ranked"] - ranks["nearest"],
+        "filter_gain": gain,
+        f"filter_gain_{'used' if outcome.filtered else 'unused'}": gain,
     }
 
 
@@ -259,12 +265,13 @@ def measure(
         rows: Sequence[tuple[Outcome, Row]],
         statistic: Statistic = first_mean,
     ) -> None:
+        share = None if name == "response_time" else SHARE
         found[name] = bootstrap_interval(
             [row for _, row in rows],
             statistic,
             resamples=resamples,
             seed=seed,
-            bounds=None if name == "response_time" else SHARE,
+            bounds=(-1.0, 1.0) if "gain" in name else share,
             clusters=[
                 one.question.conversation or place
                 for place, (one, _) in enumerate(rows)
@@ -272,33 +279,29 @@ def measure(
         )
 
     labelled = [one for one in outcomes if one.question.template is not None]
-    for name, right in _RIGHT.items():
-        some = labelled if name == "template_accuracy" else outcomes
-        if some:
-            add(name, [(one, (float(getattr(one, right)),)) for one in some])
+    if labelled:
+        add("template_accuracy", _rows(labelled, "template_right"))
+        add("slot_f1", _rows(labelled, *_SLOTS), ratio_f1)
+    add("ending_accuracy", _rows(outcomes, "ended_right"))
+    add("answer_accuracy", _rows(outcomes, "answer_right"))
     for name, holds in _ENDS.items():
         held = sum(getattr(one, holds) for one in outcomes)
         found[name] = wilson_interval(held, len(outcomes))
-    if labelled:
-        rows = [
-            (one, tuple(float(getattr(one, n)) for n in _SLOTS)) for one in labelled
-        ]
-        add("slot_f1", rows, ratio_f1)
-    scored = [(one, s) for one in outcomes if (s := class_scores(one)) is not None]
-    for name in FILTER_METRICS if scored else ():
-        add(name, [(one, (scores[name],)) for one, scores in scored])
-    return {name: found[name] for name in METRICS if name in found}
+    scored = [(one, class_scores(one) | rank_scores(one)) for one in outcomes]
+    for name in dict.fromkeys(name for _, scores in scored for name in scores):
+        add(name, [(one, (scores[name],)) for one, scores in scored if name in scores])
+    return found
+
+
+def _rows(outcomes: Sequence[Outcome], *names: str) -> list[tuple[Outcome, Row]]:
+    return [(one, tuple(float(getattr(one, n)) for n in names)) for one in outcomes]
 
 
 _ENDS = {"right_ending": "answer_right", "wrong_without_notice": "wrong_without_notice"}
 """Shares of single questions, whose intervals are Wilson's: few are turns of talks."""
 
 _SLOTS = ("slots_right", "slots_found", "slots_wanted")
-_RIGHT = {
-    "template_accuracy": "template_right",
-    "ending_accuracy": "ended_right",
-    "answer_accuracy": "answer_right",
-}
+_RIGHT = ("template_right", "ended_right", "answer_right")
 
 
 def store_outcomes(
@@ -332,10 +335,8 @@ def labels_key(outcomes: Sequence[Outcome]) -> str:
 
 def _record(outcome: Outcome) -> EvalRecord:
     question = outcome.question
-    scores = {
-        name: float(getattr(outcome, name)) for name in (*_RIGHT.values(), *_SLOTS)
-    }
-    scores |= class_scores(outcome) or {}
+    scores = {name: float(getattr(outcome, name)) for name in (*_RIGHT, *_SLOTS)}
+    scores |= class_scores(outcome) | rank_scores(outcome)
     return EvalRecord(
         record_id=question.id,
         scores={camel_case(name): value for name, value in scores.items()},

@@ -24,7 +24,7 @@ from knowtrail.retrieval.specificity.vocabulary import data_file
 from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from knowtrail.graph.db.connection import Connection
 
@@ -47,6 +47,9 @@ class ContextTemplate(StrEnum):
 _DATA = data_file("contexts.yaml")
 SPARQL_TO_CONTEXT = {id_: ContextTemplate(c) for id_, c in _DATA["templates"].items()}
 """Id of a query template -> context template."""
+
+FILTERED = frozenset(map(ContextTemplate, _DATA["filtered"]))
+"""Contexts whose chunks are searched among kept classes alone."""
 
 _OF_TYPE = {letter: ContextTemplate(c) for letter, c in _DATA["types"].items()}
 
@@ -424,7 +427,7 @@ class SpecificityRanker:
         self, chunks: Iterable[RankedChunk], scores: Mapping[str, float]
     ) -> tuple[RankedChunk, ...]:
         """Return the chunks with their scores, best first, ties by id."""
-        ranked: Sequence[RankedChunk] = [self._scored(c, scores) for c in chunks]
+        ranked = [self._scored(chunk, scores) for chunk in chunks]
         return tuple(sorted(ranked, key=lambda c: (-c.score, c.chunk_id)))
 
     def _scored(self, chunk: RankedChunk, scores: Mapping[str, float]) -> RankedChunk:

@@ -65,14 +65,9 @@ class ChunkSearch:
         self, question: str, classes: Sequence[str] | None, *, k: int = 10
     ) -> tuple[RankedChunk, ...]:
         """Return the chunks nearest to a question."""
-        if classes is None:
-            return self._nearest(question, None, k)
-        names = sorted(set(classes))
-        found = [
-            chunk
-            for some in batched(names, MOST_CLASSES)
-            for chunk in self._nearest(question, some, k)
-        ]
+        names = sorted(set(classes or ()))
+        parts = [None] if classes is None else batched(names, MOST_CLASSES)
+        found = [chunk for part in parts for chunk in self._nearest(question, part, k)]
         return tuple(sorted(found, key=lambda c: (-c.similarity, c.chunk_id))[:k])
 
     def _nearest(

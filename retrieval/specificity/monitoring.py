@@ -13,12 +13,14 @@ from knowtrail.graph.extras import extra
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+    from knowtrail.retrieval.specificity.class_scores import FilteredClasses
+
 Group: TypeAlias = Literal["control", "treatment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecificityExperiment:
-    """An experiment on filtering by specificity: `treatment` filters, `control` not.
+    """An experiment: `treatment` filters and ranks by classes, `control` does neither.
 
     The traffic split is the share of sessions that are treated, from 0 to 1. For
     another name, sessions are dealt anew.
@@ -85,13 +87,11 @@ class SpecificityMetrics:
         """Count a question of a template."""
         self._classified.labels(template_id=template_id).inc()
 
-    def filtered(
-        self, context_template: str, *, before: int, after: int, threshold: float
-    ) -> None:
+    def filtered(self, context_template: str, classes: FilteredClasses) -> None:
         """Note a filter: how many classes there were, how many it left."""
-        self._before.observe(before)
-        self._after.observe(after)
-        self._threshold.labels(template_id=context_template).set(threshold)
+        self._before.observe(len(classes.kept) + len(classes.dropped))
+        self._after.observe(len(classes.kept))
+        self._threshold.labels(template_id=context_template).set(classes.threshold)
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from knowtrail.graph.errors import (
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity.class_scores import (
+    FILTERED,
     CachedScores,
     ClassFilter,
     ContextTemplate,
@@ -501,32 +502,22 @@ class Run:
                 "classes": classes,
                 "group": group,
             }
-        restricted = group != "control"  # whose questions are not filtered
-        if restricted and pipeline.metrics is not None:
-            before, after = len(scores), len(classes.kept)
-            pipeline.metrics.filtered(
-                context,
-                before=before,
-                after=after,
-                threshold=pipeline.options.threshold,
-            )
+        heeded = None if group == "control" else classes
+        filtered = context in FILTERED
+        if heeded and filtered and pipeline.metrics is not None:
+            pipeline.metrics.filtered(context, heeded)
         beside = pipeline.options.chunks or template.id == NONE
         if pipeline.search is None or not beside:
             return
         with self._timed("search"):
             try:
-                chunks = pipeline.search.search(
-                    self.seen.resolution.question,
-                    classes.names if restricted else None,
-                    k=k,
+                self.known["chunks"] = pipeline.ranked_chunks(
+                    self.seen.resolution.question, heeded, filtered=filtered, k=k
                 )
             except KnowtrailError as error:
                 if template.id != NONE:
                     raise
                 self._note(str(error))
-                return
-            scores = {**classes.kept, **classes.dropped} if restricted else {}
-            self.known["chunks"] = pipeline.ranker.rank(chunks, scores)
 
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
@@ -695,6 +686,25 @@ class TemplatePipeline:
         return replace(result, turn_id=store_turn(self.store, result, before=before))
 
     __call__ = forward
+
+    def ranked_chunks(
+        self,
+        question: str,
+        classes: FilteredClasses | None,
+        *,
+        filtered: bool,
+        k: int = 10,
+    ) -> tuple[RankedChunk, ...]:
+        """Return at most k chunks, best first; without a search none.
+
+        They are of the kept classes alone if `filtered`, and ranked by likeness and
+        the scores of classes. Without classes they are the nearest of all.
+        """
+        if self.search is None:
+            return ()
+        scores = {} if classes is None else {**classes.kept, **classes.dropped}
+        names = classes.names if classes and filtered else tuple(scores) or None
+        return self.ranker.rank(self.search.search(question, names, k=k), scores)
 
     def understand(
         self,

@@ -581,6 +581,56 @@ def test_chunks_are_searched_among_kept_classes_only(
     assert first.title in result.context
 
 
+def test_questions_of_no_type_only_rank_by_class(
+    example: Connection, server: Settings
+) -> None:
+    """Classes below the threshold are found, too, with their scores."""
+    metrics = SpecificityMetrics()
+    pipeline = open_pipeline(example, server, record=False, metrics=metrics)
+    pipeline.search = ChunkSearch(example, "heritage", embedder=HashEmbedder(32))
+
+    result = pipeline.forward("List all institutions in Amsterdam", k=300)
+
+    assert result.classes is not None
+    others = [c for c in result.chunks if c.class_name in result.classes.dropped]
+    assert (result.context_template, len(others) > 0) == ("location_browse", True)
+    assert {c.specificity for c in others} == {0.2}
+    assert b"specificity_classes_after_filter_count 0.0" in generate_latest(
+        metrics.registry
+    )
+
+
+def test_what_the_filter_gains_is_reported_and_kept(
+    example: Connection, command_line: CommandLine, tmp_path: Path
+) -> None:
+    """Means of reciprocal ranks, and of their differences, are live figures."""
+    path = tmp_path / "asked.jsonl"
+    lines = bundled_questions("dev").read_text(encoding="utf-8").splitlines(True)
+    path.write_text("".join(lines[:12]), encoding="utf-8")
+    command = ("eval", "specificity", "--questions", path)
+
+    live = command_line.run(
+        *command, "--live", "--corpus", "heritage", "--store", "--json"
+    )
+    shown = command_line.run(*command, "--live", "--corpus", "heritage")
+    memory = command_line.run(*command, "--json")
+
+    told = json.loads(live.out)["metrics"]
+    used, unused = told["filter_gain_used"], told["filter_gain_unused"]
+    ways = ("filtered", "ranked", "nearest")
+    filtered, ranked, nearest = (told[f"mrr_{way}"]["value"] for way in ways)
+    assert told["mrr"]["n"] == used["n"] + unused["n"] > used["n"] > 0
+    assert told["filter_gain"]["value"] == pytest.approx(filtered - ranked)
+    assert told["rank_gain"]["value"] == pytest.approx(ranked - nearest)
+    assert "filter_gain_used" in shown.out
+    assert "mrr" not in json.loads(memory.out)["metrics"]
+    rows = example.query(
+        "MATCH (:EvalRun {kind: 'specificity'})-[:HAS_METRIC]->(m) "
+        "WHERE m.name = 'filter_gain' RETURN m.value AS value, m.n AS n"
+    )
+    assert rows == [{"value": told["filter_gain"]["value"], "n": told["mrr"]["n"]}]
+
+
 def test_what_no_template_answers_is_answered_by_passages(
     example: Connection, server: Settings
 ) -> None:

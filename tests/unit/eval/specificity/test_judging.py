@@ -17,10 +17,11 @@ from knowtrail.eval.specificity.judging import (
     judge,
     key_of,
     memory_pipeline,
+    reciprocal_ranks,
 )
 from knowtrail.eval.specificity.measures import class_scores, labels_key, measure
 from knowtrail.ingest.custodians import Custodian, bundled_custodians
-from knowtrail.retrieval.specificity.class_scores import FilteredClasses
+from knowtrail.retrieval.specificity.class_scores import FilteredClasses, RankedChunk
 from knowtrail.retrieval.specificity.classifier import Classification
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.execution import Execution
@@ -30,6 +31,8 @@ from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
 from tests.cases import each
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 KEY = Key(
@@ -110,8 +113,8 @@ def test_a_control_session_says_nothing_about_the_filter() -> None:
         question, _result(classes=classes, group="control"), KEY, seconds=0.1
     )
 
-    assert class_scores(treated) is not None
-    assert class_scores(control) is None
+    assert class_scores(treated)
+    assert class_scores(control) == {}
 
 
 def test_a_superlative_is_no_list_in_its_order() -> None:
@@ -317,7 +320,6 @@ def test_class_scores_of_nothing_kept_are_zero() -> None:
     """A filter that keeps nothing is neither precise nor complete."""
     found = class_scores(_outcome(kept_classes=()))
 
-    assert found is not None
     assert (found["precision"], found["recall"]) == (0.0, 0.0)
 
 
@@ -326,7 +328,7 @@ def test_class_scores_of_nothing_kept_are_zero() -> None:
 )
 def test_class_scores_need_classes(given: dict[str, Any]) -> None:
     """Without a relevant class, or a filter, there is nothing to measure."""
-    assert class_scores(_outcome(**given)) is None
+    assert class_scores(_outcome(**given)) == {}
 
 
 def test_measures_are_means_with_intervals() -> None:
@@ -393,6 +395,78 @@ def test_conversation_goes_on_with_what_was_made(pipeline: TemplatePipeline) -> 
 
     assert [outcome.answer_right for outcome in outcomes] == [True, True, True]
     assert [outcome.seconds for outcome in outcomes] == [1.0, 1.0, 1.0]
+
+
+class _Chunks:
+    """Finds the same chunks for every question, those of classes alone."""
+
+    found = (
+        ("urn:2", "Museum", 0.99),
+        ("urn:3", "Archive", 0.85),
+        ("urn:2", "Museum", 0.62),
+        ("urn:1", "Archive", 0.6),
+    )
+
+    def search(
+        self, question: str, classes: Sequence[str] | None, *, k: int = 10
+    ) -> tuple[RankedChunk, ...]:
+        """Return the chunks."""
+        return tuple(
+            RankedChunk(
+                chunk_id=f"{question} {n}",
+                document_id=document,
+                title="",
+                class_name=name,
+                text="",
+                similarity=similarity,
+            )
+            for n, (document, name, similarity) in enumerate(self.found)
+            if classes is None or name in classes
+        )[:k]
+
+
+CLASSES = FilteredClasses(kept={"Archive": 0.9}, dropped={"Museum": 0.1}, threshold=0.5)
+
+
+def test_first_right_chunk_is_ranked_three_ways(pipeline: TemplatePipeline) -> None:
+    """Without museums it is second; at 0.69, one is before it, at 0.723; else two."""
+    searching = replace(pipeline, search=_Chunks())
+    asked = _question(ids=frozenset({"G1"}))
+    result = _result(classes=CLASSES, context_template="archive_search")
+
+    found = reciprocal_ranks(searching, asked, result, KEY)
+    lost = _question(ids=frozenset({"G9"}))
+
+    assert found == {"filtered": 1 / 2, "ranked": 1 / 3, "nearest": 1 / 4}
+    assert judge(asked, result, KEY, seconds=0.1).filtered
+    assert set(reciprocal_ranks(searching, lost, result, KEY).values()) == {0.0}
+    assert reciprocal_ranks(pipeline, asked, result, KEY) == {}
+    assert reciprocal_ranks(searching, _question(), result, KEY) == {}
+
+
+def test_what_a_filter_gains_is_told_where_it_is_used_and_elsewhere() -> None:
+    """Gains are means of differences; the mean rank is that of what is done."""
+    first = {"filtered": 1.0, "ranked": 0.5, "nearest": 0.25}
+    second = {"filtered": 0.25, "ranked": 0.5, "nearest": 0.5}
+    outcomes = [
+        *[_outcome(ranks=first, filtered=True)] * 3,
+        _outcome(ranks=second),
+        _outcome(),
+    ]
+
+    found = measure(outcomes, resamples=200)
+
+    assert {name: (one.value, one.n) for name, one in found.items()}.items() >= {
+        "mrr": (0.875, 4),
+        "mrr_filtered": (0.8125, 4),
+        "mrr_ranked": (0.5, 4),
+        "mrr_nearest": (0.3125, 4),
+        "filter_gain": (0.3125, 4),
+        "filter_gain_used": (0.5, 3),
+        "filter_gain_unused": (-0.25, 1),
+        "rank_gain": (0.1875, 4),
+    }.items()
+    assert found["filter_gain_used"].low < 0 < found["filter_gain_used"].high
 
 
 def test_filter_of_a_result_is_counted() -> None:

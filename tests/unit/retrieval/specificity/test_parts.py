@@ -226,7 +226,8 @@ def test_metrics_count_what_they_are_named_for() -> None:
 
     metrics = SpecificityMetrics()
     metrics.classified("none")
-    metrics.filtered("archive_search", before=39, after=10, threshold=0.5)
+    scores = {f"Class{n}": 0.9 if n < 10 else 0.1 for n in range(39)}
+    metrics.filtered("archive_search", ClassFilter(0.5).filter(scores))
 
     text = generate_latest(metrics.registry).decode()
     assert 'specificity_template_classifications_total{template_id="none"} 1.0' in text
