@@ -242,6 +242,9 @@ class TemplateDoor:
         from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
         from knowtrail.retrieval.specificity.monitoring import metrics
 
+        kept = self._pipelines.get(corpus)
+        if kept and self._lock.locked():
+            return kept[0]  # while another caller reads names anew
         with self._lock:
             pipeline, opened = self._pipelines.get(corpus, (None, 0.0))
             if pipeline is None or time.monotonic() - opened >= FRESH_SECONDS:

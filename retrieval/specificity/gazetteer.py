@@ -1,7 +1,7 @@
 """Names of places, institutions and identifiers that the graph has.
 
 Countries and their parts have names by ISO 3166 too, in English and Dutch. A gazetteer
-holds every distinct name, so it grows with the custodians: about 1 kB each.
+holds every distinct name, so it grows with the custodians: under 1 kB each.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from knowtrail.retrieval.specificity.vocabulary import data_file, normal, type_w
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
 
 @lru_cache(maxsize=1)
@@ -192,10 +193,11 @@ class Gazetteer:
     def named_with(self, text: str) -> list[Entry]:
         """Return the institutions whose name has all words of a text."""
         words = set(normal(text).split())
+        longest = max(words, key=len, default="")
         return [
             entry
             for form in self.names.get("name", ())
-            if words and words <= set(form.split())
+            if longest and longest in form and words <= set(form.split())
             for entry in self.entries[form]
             if entry.kind == "name"
         ]
@@ -207,12 +209,24 @@ class Gazetteer:
         return {"city": dict(self.spellings.get("city", {})), "region": regions}
 
 
-def build_gazetteer(rows: Iterable[Mapping[str, str | None]]) -> Gazetteer:
-    """Return the gazetteer of custodians."""
+def build_gazetteer(rows: Iterable[Mapping[str, Any]]) -> Gazetteer:
+    """Return the gazetteer of custodians.
+
+    A row has `city`, `region`, `subregion` and `country`, with `name`, `isil` and
+    `ghcid` of one custodian, or `names` and `identifiers` of all `rows` of them there.
+    """
     builder = _Builder()
     for row in rows:
-        builder.custodian(row)
+        builder.place(row)
     return builder.done()
+
+
+def _forms(name: str) -> list[str]:
+    """Return the normal form of a name, and that without its article."""
+    form = normal(name)
+    if form.startswith(_LEADING):
+        return [form, form.partition(" ")[2]]
+    return [form] if form else []
 
 
 class _Builder:
@@ -220,7 +234,8 @@ class _Builder:
 
     def __init__(self) -> None:
         self._entries: dict[str, set[Entry]] = {}
-        self._identifiers: dict[str, str] = {}
+        self._named: dict[str, list[Entry]] = {}
+        self._identifiers: list[str] = []
         self._regions: dict[str, str] = {}
         self._cities: dict[str, set[str]] = {}
         self._region_codes: dict[str, set[tuple[str, str]]] = {}
@@ -229,36 +244,36 @@ class _Builder:
         self._uncoded: dict[str, set[str]] = {}
         self._regionless: Counter[str] = Counter()
 
-    def custodian(self, row: Mapping[str, str | None]) -> None:
-        city, region = row.get("city"), row.get("region")
-        country, name = row.get("country"), row.get("name")
+    def place(self, row: Mapping[str, Any]) -> None:
+        city, region, country = row.get("city"), row.get("region"), row.get("country")
         where = [part for part in (city, region, country) if part]
+        rows = row.get("rows", 1)
         self._countries |= {country} if country else set()
-        self._rows["city"][city or ""] += 1
-        self._rows["region"][region or ""] += 1
+        self._rows["city"][city or ""] += rows
+        self._rows["region"][region or ""] += rows
         if city:
             self._cities.setdefault(city, set()).add(", ".join(where[1:]))
         code = row.get("subregion") or ""
         if region:
             self._region_codes.setdefault(region, set()).add((code, country or ""))
         if code:
-            self._regions.setdefault(code.casefold(), code)
+            known = self._regions.get(code.casefold(), code)
+            self._regions[code.casefold()] = min(known, code)
         elif country and region:
             self._uncoded.setdefault(country, set()).add(region)
         elif country:
-            self._regionless[country] += 1
-        if name:
-            self._add(name, Entry(kind="name", value=name, about=", ".join(where)))
-        for key in ("isil", "ghcid"):
-            if identifier := row.get(key):
-                self._identifiers.setdefault(identifier.casefold(), identifier)
+            self._regionless[country] += rows
+        about = ", ".join(where)
+        for name in filter(None, row.get("names", [row.get("name")])):
+            entry = Entry(kind="name", value=name, about=about)
+            for form in _forms(name):
+                self._named.setdefault(form, []).append(entry)
+        own = row.get("isil"), row.get("ghcid")
+        self._identifiers += filter(None, row.get("identifiers", own))
 
     def _add(self, name: str, entry: Entry) -> None:
-        words = normal(name).split()
-        if words and words[0] in {"the", "de", "het"} and len(words) > 1:
-            self._entries.setdefault(" ".join(words[1:]), set()).add(entry)
-        if words:
-            self._entries.setdefault(" ".join(words), set()).add(entry)
+        for form in _forms(name):
+            self._entries.setdefault(form, set()).add(entry)
 
     def done(self) -> Gazetteer:
         cities = self._add_places("city", "cities", self._cities)
@@ -269,15 +284,23 @@ class _Builder:
             self._add(name, Entry(kind="country", value=code, known=known))
         parts = _parts_among(self._regions.values())
         for name, code in _subdivisions_of(frozenset(self._countries)):
-            if normal(name) not in self._entries:
+            if (form := normal(name)) not in self._entries and form not in self._named:
                 entry = Entry(
                     kind="region", value=code, about=code[:2], known=code in parts
                 )
                 self._add(name, entry)
-        self._drop_common_names()
+        typed = type_words().letters.keys() | type_words().generic
         entries = {
             form: tuple(sorted(found, key=lambda e: (KINDS.index(e.kind), e)))
             for form, found in self._entries.items()
+            if form not in typed
+        }
+        common = typed | _ARTICLES
+        named = {  # but for what is only a word for institutions: `The Museum`
+            form: tuple(sorted(set(found)) if len(found) > 1 else found)
+            for form, found in self._named.items()
+            if not (form in entries or form in typed or len(form) < 3)
+            and not (form.isdigit() or common.issuperset(form.split()))
         }
         names = {
             kind: tuple(
@@ -285,12 +308,14 @@ class _Builder:
             )
             for kind in KINDS
         }
+        entries |= named
         return Gazetteer(
             entries=entries,
-            identifiers=self._identifiers,
+            # Of those that differ in case alone the least is taken.
+            identifiers={i.casefold(): i for i in sorted(self._identifiers)[::-1]},
             regions=self._regions,
             longest=min(max((f.count(" ") + 1 for f in entries), default=1), 16),
-            names=names,
+            names=names | {"name": tuple(sorted(named))},
             parts=parts,
             spellings=spellings,
             uncoded={c: tuple(sorted(r)) for c, r in sorted(self._uncoded.items())},
@@ -315,7 +340,7 @@ class _Builder:
             name: frozenset(place.rpartition(", ")[2] for place in places)
             for name, places in where.items()
         }
-        rows = {name: self._rows[kind][name] for name in where}
+        rows = {name: self._rows[kind][name] for name in sorted(where)}
         usual = _usual_spellings(rows, countries, key=key)
         spelt: dict[str, list[str]] = {}
         for name, best in sorted(usual.items()):
@@ -346,23 +371,6 @@ class _Builder:
                 self._add(
                     name, Entry(kind="region", value=region, about=code[:2].upper())
                 )
-
-    def _drop_common_names(self) -> None:
-        """Leave out names that are no more than a word for institutions: `Museum`."""
-        words = type_words()
-        for form, found in list(self._entries.items()):
-            typed = form in words.letters or form in words.generic
-            places = {e for e in found if e.kind != "name" and not typed}
-            rest = [w for w in form.split() if w not in _ARTICLES]
-            common = (
-                typed
-                or all(w in words.letters or w in words.generic for w in rest)
-                or len(form) < 3
-                or form.isdigit()
-            )
-            if places or common:
-                self._entries[form] = places
-        self._entries = {form: found for form, found in self._entries.items() if found}
 
 
 def _most_specific(places: set[str]) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.gazetteer import Entry
 
 PLACES = frozenset({"city", "region", "country"})
-_WORD = re.compile(r"[^\W_]+(?:['\u2019](?=s\b)s)?")
+_WORD = re.compile(r"([^\W_]+)(?:'s\b)?")
 _SLOT = re.compile(r"\{[^{}]*\}")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 
@@ -88,14 +88,10 @@ class TypeWords:
 
 def tokens_of(text: str) -> list[Token]:
     """Return the words of a text, in order."""
-    found = []
-    for match in _WORD.finditer(text.translate(_APOSTROPHES)):
-        word = match.group().removesuffix("'s")
-        start = match.start()
-        found.append(
-            Token(form=_plain(word), text=word, start=start, end=start + len(word))
-        )
-    return found
+    return [
+        Token(form=_plain(m[1]), text=m[1], start=m.start(), end=m.end(1))
+        for m in _WORD.finditer(text.translate(_APOSTROPHES))
+    ]
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -110,12 +106,13 @@ def normal(text: str) -> str:
 
     Case, accents, punctuation and a possessive `'s` make no difference.
     """
-    return " ".join(token.form for token in tokens_of(text))
+    return _plain(" ".join(_WORD.findall(text.translate(_APOSTROPHES))))
 
 
-@lru_cache(maxsize=4096)
-def _plain(word: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", word.casefold())
+def _plain(words: str) -> str:
+    if words.isascii():
+        return words.lower()
+    decomposed = unicodedata.normalize("NFKD", words.casefold())
     return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 

@@ -185,9 +185,10 @@ def test_live_and_memory_graph_give_the_same_rows(stored: Connection) -> None:
 
 
 def test_gazetteer_is_that_of_the_rows(stored: Connection) -> None:
-    """Cypher reads the names that institutions were stored with."""
+    """Cypher reads the names that institutions were stored with, by place."""
     rows = stored.read("retrieval/specificity_gazetteer", corpus=None)
 
+    assert len(rows) == len({(r["city"], r["country"]) for r in gazetteer_rows()})
     assert build_gazetteer(rows) == build_gazetteer(gazetteer_rows())
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knowtrail.graph.db import connection
 from knowtrail.graph.errors import ModelError, UnavailableError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval import corpora
 from knowtrail.retrieval.serve import backend
 from knowtrail.retrieval.serve.backend import NOT_LOADED, GraphBackend, TemplateDoor
+from knowtrail.retrieval.specificity import live_pipeline
+from knowtrail.retrieval.specificity.class_scores import FilteredClasses
 from knowtrail.retrieval.specificity.monitoring import metrics
 
 if TYPE_CHECKING:
@@ -132,7 +138,8 @@ async def test_metrics_are_shown_to_prometheus(
 ) -> None:
     """The four metrics are there in the text format."""
     metrics().classified("none")
-    metrics().filtered("archive_search", before=3, after=1, threshold=0.5)
+    kept = FilteredClasses(kept={"Archive": 0.9}, dropped={"Museum": 0}, threshold=0.5)
+    metrics().filtered("archive_search", kept)
     async with client() as asking:
         answer = await asking.get("/metrics")
 
@@ -204,3 +211,35 @@ async def test_openapi_has_the_parameters_that_are_known(
     assert sorted(names) == sorted(body["properties"])
     assert str(sorted(names)) in refused.json()["detail"]
     assert {"4XX", "5XX"} <= set(path["get"]["responses"])
+
+
+def test_nobody_waits_for_names_that_are_read_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who asks meanwhile is answered by the names that were read before."""
+    reading, read, opened = threading.Event(), threading.Event(), iter("abc")
+
+    def opening(*_: object, **__: object) -> SimpleNamespace:
+        name = next(opened)
+        if name == "b":
+            reading.set()
+            assert read.wait(10)
+        result = SimpleNamespace(as_dict=lambda: {"by": name})
+        return SimpleNamespace(forward=lambda *_, **__: result)
+
+    monkeypatch.setattr(live_pipeline, "open_pipeline", opening)
+    monkeypatch.setattr(connection.Connection, "open", lambda _: None)
+    monkeypatch.setattr(backend, "FRESH_SECONDS", 0.0)
+    door = TemplateDoor(Settings(uri="neo4j://127.0.0.1:9"))
+    ask = partial(door.answered, {"question": "Archives?"}, "me")
+
+    first = ask()
+    with ThreadPoolExecutor(1) as other:
+        renewing = other.submit(ask)
+        assert reading.wait(10)
+        meanwhile = ask()
+        read.set()
+
+    assert (first, meanwhile) == ({"by": "a"}, {"by": "a"})
+    assert renewing.result() == {"by": "b"}
+    assert ask() == {"by": "c"}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from cProfile import Profile
+from pstats import Stats
+
 import pytest
 
 from knowtrail.retrieval.specificity.gazetteer import build_gazetteer, place_name
@@ -70,3 +73,40 @@ def test_a_region_whose_country_is_missing_in_some_rows_is_found() -> None:
         ("region", "Wales", "GB")
     ]
     assert place_name("GB-WLS", "en") == "Wales"
+
+
+def test_rows_of_places_say_what_rows_of_custodians_do() -> None:
+    """Names that several have, identifiers and counts come out the same."""
+    place = {"city": "Bath", "country": "GB"}
+    rows = [
+        {**place, "name": "The Tate", "isil": "GB-1", "ghcid": "GB-BTH-M-T"},
+        {**place, "name": "Tate", "isil": "gb-1", "ghcid": None},
+        {**place, "name": None},
+        {"name": "Tate"},
+    ]
+    identifiers = ["GB-1", "gb-1", "GB-BTH-M-T"]
+    grouped = [
+        {**place, "rows": 3, "names": ["Tate", "The Tate"], "identifiers": identifiers},
+        {"rows": 1, "names": ["Tate"], "identifiers": []},
+    ]
+
+    found = build_gazetteer(grouped)
+
+    assert found == build_gazetteer(rows)
+    assert found.identifiers["gb-1"] == "GB-1"
+    assert len(found.entries["tate"]) == 3
+    assert found.regionless == {"GB": 3}
+
+
+def test_a_name_costs_few_calls() -> None:
+    """A gazetteer of 100,000 names is made by every process that asks."""
+    few, many = (_calls([f"Museum of House {n}" for n in range(m)]) for m in (10, 510))
+
+    assert (many - few) / 500 < 30
+
+
+def _calls(names: list[str]) -> int:
+    build_gazetteer([])  # what is read once
+    with Profile() as profile:
+        build_gazetteer([{"city": "Bath", "names": names, "identifiers": names}])
+    return Stats(profile).total_calls  # type: ignore[attr-defined, no-any-return]
