@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Unpack
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.corpora import aground, ground
-from knowtrail.retrieval.driving import arun, run, walk_span
+from knowtrail.retrieval.driving import arun, walk_span
 from knowtrail.retrieval.questions import Task, WalkSettings, check_question, refused
-from knowtrail.retrieval.readers.opening import open_areader, open_reader
-from knowtrail.retrieval.recording import Recording, arecord, record
+from knowtrail.retrieval.readers.opening import open_areader
+from knowtrail.retrieval.recording import Recording, arecord
 from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
@@ -98,10 +99,7 @@ def traverse(
         ModelError: If the language model does not answer.
         DatabaseError: If the database fails during the walk.
     """
-    walker, place, walk = _parted(asked)
-    task = check_question(question, **walk)
-    start = ground(connection, question=question, **place)
-    return walker.walk(connection, start, task)
+    return at_once(atraverse(blocking(connection), question, **asked))
 
 
 async def atraverse(
@@ -283,17 +281,7 @@ class _Walker:
     settings: Settings | None
 
     def walk(self, connection: Connection, start: Ground, task: Task) -> TraverseResult:
-        opened = open_reader(connection, start.corpus, task, settings=self.settings)
-        model = task.language_model(self.model, self.settings)
-        begin = time.perf_counter()
-        with walk_span(task, start, opened.name):
-            trail = run(opened.reader, task.walking(start.query), model)
-        seconds = time.perf_counter() - begin
-        walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
-        if not self.record:
-            return TraverseResult(walk=walk, ranking=trail.ranking)
-        stored = record(connection, self._recording(start, walk, trail))
-        return _recorded(walk, trail, *stored)
+        return at_once(self.awalk(blocking(connection), start, task))
 
     async def awalk(
         self, connection: AsyncConnection, start: Ground, task: Task

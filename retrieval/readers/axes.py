@@ -18,17 +18,18 @@ import logging
 from collections import OrderedDict
 from contextlib import asynccontextmanager, nullcontext
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from knowtrail.graph.blocking import Blocking, at_once, blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Hashable
+    from collections.abc import AsyncIterator, Hashable
     from contextlib import AbstractContextManager
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
@@ -43,7 +44,6 @@ _BATCH = 1_024
 _KEPT = 4
 _LOCKS = 64
 _ITEMS = ("chunks", "sentences")
-_NOT_KEPT = "The axes of %r stay in this process: %s"
 
 
 class _Kept:
@@ -119,8 +119,12 @@ _ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock
 
 
 @asynccontextmanager
-async def _aflight(key: Hashable) -> AsyncIterator[None]:
-    """Do as `_Flights.of` does among the tasks of the running loop."""
+async def _flight(connection: AsyncConnection, key: Hashable) -> AsyncIterator[None]:
+    """Let one caller of a key be here, of the threads or of the loop's tasks."""
+    if isinstance(connection, Blocking):
+        with _FLIGHTS.of(key):
+            yield
+        return
     flights = _ASYNC.setdefault(asyncio.get_running_loop(), {})
     if key is None:
         yield
@@ -136,47 +140,7 @@ def corpus_projection(
     connection: Connection, corpus: str, query: Vector | None
 ) -> Projection:
     """Return the main axes of a corpus, or those fitted to a question too."""
-    state = _state(connection.read("retrieval/projection_read", corpus=corpus))
-    key = _key(connection.database, corpus, state)
-    with _FLIGHTS.of(key):
-        fitting = _fitting(query, state, key)
-        try:
-            asked = next(fitting)
-            while True:
-                asked = fitting.send(_moments(connection, corpus, *asked, state))
-        except StopIteration as done:
-            axes, new = done.value
-        if new:
-            try:
-                kept = _keep(corpus, state, axes)
-                connection.write("retrieval/projection_write", **kept)
-            except DatabaseError as error:
-                _LOG.info(_NOT_KEPT, corpus, error)
-    return cast("Projection", axes)
-
-
-def _fitting(
-    query: Vector | None, state: dict[str, Any], key: Hashable
-) -> Generator[tuple[str, int], Moments, tuple[Projection, bool]]:
-    """Yield what sums are needed of, with the dimensions of their vectors."""
-    # One caller of a version is here at a time. Returns the axes, and whether they are
-    # to be stored.
-    if query is not None:
-        both: Moments | None = _KEPT_MOMENTS.get(key)
-        if both is None:
-            both = Moments.none(len(query))
-            for items in _ITEMS:
-                both += yield items, len(query)
-            _KEPT_MOMENTS.put(key, both)
-        return fit_projection(both, query), False
-    if state.get("axes"):
-        return _unpacked(state["axes"]), False
-    axes: Projection | None = _KEPT_AXES.get(key)
-    if axes is not None:
-        return axes, False
-    axes = fit_projection((yield "chunks", 0))
-    _KEPT_AXES.put(key, axes)
-    return axes, state.get("version") is not None
+    return at_once(acorpus_projection(blocking(connection), corpus, query))
 
 
 async def acorpus_projection(
@@ -185,45 +149,39 @@ async def acorpus_projection(
     """Do as `corpus_projection` does."""
     state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
     key = _key(connection.database, corpus, state)
-    async with _aflight(key):
-        fitting = _fitting(query, state, key)
-        try:
-            asked = next(fitting)
-            while True:
-                asked = fitting.send(await _amoments(connection, corpus, *asked, state))
-        except StopIteration as done:
-            axes, new = done.value
-        if new:
+    async with _flight(connection, key):
+        if query is not None:
+            both: Moments | None = _KEPT_MOMENTS.get(key)
+            if both is None:
+                both = Moments.none(len(query))
+                for items in _ITEMS:
+                    both += await _moments(connection, corpus, items, len(query), state)
+                _KEPT_MOMENTS.put(key, both)
+            return fit_projection(both, query)
+        if state.get("axes"):
+            return _unpacked(state["axes"])
+        axes: Projection | None = _KEPT_AXES.get(key)
+        if axes is not None:
+            return axes
+        axes = fit_projection(await _moments(connection, corpus, "chunks", 0, state))
+        _KEPT_AXES.put(key, axes)
+        if state.get("version") is not None:
             try:
                 kept = _keep(corpus, state, axes)
                 await connection.awrite("retrieval/projection_write", **kept)
             except DatabaseError as error:
-                _LOG.info(_NOT_KEPT, corpus, error)
-    return cast("Projection", axes)
+                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
+        return axes
 
 
-def _moments(
-    connection: Connection,
-    corpus: str,
-    items: str,
-    dimensions: int,
-    state: dict[str, Any],
-) -> Moments:
-    """Return the sums over the vectors of all chunks or sentences."""
-    sums = _Sums()
-    name = connection.vector_statement(f"retrieval/projection_{items}")
-    for record in connection.stream(name, corpus=corpus, bound=_bound(state)):
-        sums.add(record["vector"])
-    return sums.moments(dimensions)
-
-
-async def _amoments(
+async def _moments(
     connection: AsyncConnection,
     corpus: str,
     items: str,
     dimensions: int,
     state: dict[str, Any],
 ) -> Moments:
+    """Return the sums over the vectors of all chunks or sentences."""
     sums = _Sums()
     fast = (await connection.acapabilities()).vector_values
     name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
