@@ -207,8 +207,13 @@ async def arecord(
             await _migrate(connection, found)
         written = await connection.awrite(_STATEMENT, **recording.parameters())
     except DatabaseError as error:
-        return None, _failed(error)
-    return (recording.id, "") if written.changed else (None, _vanished(recording.walk))
+        return None, f"The walk was not recorded: {error}"
+    if written.changed:
+        return recording.id, ""
+    return None, (
+        f"The walk was not recorded: corpus {recording.walk.corpus!r} changed "
+        "meanwhile, and a chunk of the walk is gone. Ask again."
+    )
 
 
 async def _migrate(connection: AsyncConnection, found: int) -> None:
@@ -220,14 +225,3 @@ async def _migrate(connection: AsyncConnection, found: int) -> None:
         for command in commands:
             await connection.arun_schema(command)
     await connection.awrite("schema/version_write", version=SCHEMA_VERSION)
-
-
-def _failed(error: DatabaseError) -> str:
-    return f"The walk was not recorded: {error}"
-
-
-def _vanished(walk: Walk) -> str:
-    return (
-        f"The walk was not recorded: corpus {walk.corpus!r} changed meanwhile, and a "
-        "chunk of the walk is gone. Ask again."
-    )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -29,8 +29,7 @@ from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Hashable
-    from contextlib import AbstractContextManager
+    from collections.abc import AsyncIterator, Callable, Hashable
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
@@ -98,24 +97,22 @@ class _Sums:
 
 
 class _Flights:
-    """A lock for each key that somebody fits axes of."""
+    """A lock for each key that somebody fits axes of, to itself what does not last."""
 
-    def __init__(self) -> None:
-        self._locks: dict[Hashable, Lock] = {}
+    def __init__(self, made: Callable[[], Any]) -> None:
+        self._made = made
+        self._locks: dict[Hashable, Any] = {}
 
-    def of(self, key: Hashable) -> AbstractContextManager[object]:
-        """Return the lock of a key; none for what is of nothing that lasts."""
-        if key is None:
-            return nullcontext()
+    def of(self, key: Hashable) -> Any:
+        """Return the lock of a key."""
         if len(self._locks) > _LOCKS:
             self._locks = {k: lock for k, lock in self._locks.items() if lock.locked()}
-        return self._locks.setdefault(key, Lock())
+        new = self._made()
+        return new if key is None else self._locks.setdefault(key, new)
 
 
-_FLIGHTS = _Flights()
-_ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]] = (
-    WeakKeyDictionary()
-)
+_FLIGHTS = _Flights(Lock)
+_ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights] = WeakKeyDictionary()
 
 
 @asynccontextmanager
@@ -125,14 +122,8 @@ async def _flight(connection: AsyncConnection, key: Hashable) -> AsyncIterator[N
         with _FLIGHTS.of(key):
             yield
         return
-    flights = _ASYNC.setdefault(asyncio.get_running_loop(), {})
-    if key is None:
-        yield
-        return
-    if len(flights) > _LOCKS:
-        for free in [k for k, lock in flights.items() if not lock.locked()]:
-            del flights[free]
-    async with flights.setdefault(key, asyncio.Lock()):
+    loop = asyncio.get_running_loop()
+    async with _ASYNC.setdefault(loop, _Flights(asyncio.Lock)).of(key):
         yield
 
 
@@ -147,7 +138,8 @@ async def acorpus_projection(
     connection: AsyncConnection, corpus: str, query: Vector | None
 ) -> Projection:
     """Do as `corpus_projection` does."""
-    state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
+    rows = await connection.aread("retrieval/projection_read", corpus=corpus)
+    state = rows[0] if rows else {}
     key = _key(connection.database, corpus, state)
     async with _flight(connection, key):
         if query is not None:
@@ -167,8 +159,13 @@ async def acorpus_projection(
         _KEPT_AXES.put(key, axes)
         if state.get("version") is not None:
             try:
-                kept = _keep(corpus, state, axes)
-                await connection.awrite("retrieval/projection_write", **kept)
+                packed = (axes.mean, axes.components.ravel(), axes.explained)
+                await connection.awrite(
+                    "retrieval/projection_write",
+                    corpus=corpus,
+                    version=state["version"],
+                    axes=np.concatenate(packed).tolist(),
+                )
             except DatabaseError as error:
                 _LOG.info("The axes of %r stay in this process: %s", corpus, error)
         return axes
@@ -196,11 +193,6 @@ def _bound(state: dict[str, Any]) -> str | None:
     return None if chunks <= SAMPLED else f"{int(SAMPLED / chunks * 16**8):08x}"
 
 
-def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what is known of a corpus, nothing where it is not stored."""
-    return rows[0] if rows else {}
-
-
 def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     """Return what makes a version of a corpus different from any other."""
     if state.get("stamp") is None or state["version"] is None:
@@ -208,12 +200,6 @@ def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     if state["status"] != "complete":
         return None
     return database, corpus, state["stamp"], state["version"]
-
-
-def _keep(corpus: str, state: dict[str, Any], axes: Projection) -> dict[str, Any]:
-    """Return the parameters of the statement that keeps axes."""
-    packed = np.concatenate([axes.mean, axes.components.ravel(), axes.explained])
-    return {"corpus": corpus, "version": state["version"], "axes": packed.tolist()}
 
 
 def _unpacked(kept: list[float]) -> Projection:
