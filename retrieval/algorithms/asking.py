@@ -92,6 +92,7 @@ class Ranking:
         known: tuple[RankedChunk, ...] = (),
         rules: Rules = OWN,
         documents: bool = False,
+        texts: int = 0,
         complete: bool = False,
         wanted: int | None = None,
         opened: Mapping[str, Visit] | None = None,
@@ -99,16 +100,19 @@ class Ranking:
         """Prepare the ranking of which `k` places must be right; nothing is asked yet.
 
         A `known` one, which may be `complete`, is gone on from. With `documents` it is
-        asked which these are of. Chunks are opened together, half as many again as are
-        `wanted`, as some overlap; those that a walk has `opened` are not asked for.
+        asked which these are of; with `texts` so many of the nearest are asked for
+        once, with their texts: `around`. Chunks are opened together, half as many again
+        as are `wanted`, as some overlap; those that a walk has `opened` are not.
         """
         self.query = query
         self.ranked = known
         self.vectors: dict[str, Vector] = {}
         self.documents: dict[str, str] = {}
+        self.around: Candidates | None = None
         self._k = k
         self._rules = rules
         self._documents = documents
+        self._texts = texts
         self.complete = complete
         self._taken: set[str] = set()
         self._place = 0
@@ -164,17 +168,24 @@ class Ranking:
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
         answer = yield AnchorRequest(
-            vector=self.query, k=self._k, documents=self._documents, words=words
+            vector=self.query,
+            k=self._k,
+            documents=self._documents,
+            words=words,
+            texts=self._texts,
         )
         found = cast("Candidates", answer)
+        if self._texts:
+            self._texts, self.around = 0, found
+        ids = found.ids[: len(found.vectors)]
         scores = cosines(self.query, found.vectors)
         values = scores.tolist()
         self.ranked = tuple([
-            RankedChunk(id=found.ids[i], score=values[i])
-            for i in self._rules.rank(found.ids, scores)
+            RankedChunk(id=ids[i], score=values[i])
+            for i in self._rules.rank(ids, scores)
         ])
-        self.vectors = dict(zip(found.ids, found.vectors, strict=True))
-        self.documents = dict(zip(found.ids, found.documents, strict=False))
+        self.vectors = dict(zip(ids, found.vectors, strict=True))
+        self.documents = dict(zip(ids, found.documents, strict=False))
         self.complete = found.complete
         self._place = 0
         return found.by_words
