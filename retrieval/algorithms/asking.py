@@ -92,7 +92,6 @@ class Ranking:
         known: tuple[RankedChunk, ...] = (),
         rules: Rules = OWN,
         documents: bool = False,
-        texts: int = 0,
         complete: bool = False,
         wanted: int | None = None,
         opened: Mapping[str, Visit] | None = None,
@@ -100,19 +99,16 @@ class Ranking:
         """Prepare the ranking of which `k` places must be right; nothing is asked yet.
 
         A `known` one, which may be `complete`, is gone on from. With `documents` it is
-        asked which these are of; with `texts` so many of the nearest are asked for
-        once, with their texts: `around`. Chunks are opened together, half as many again
-        as are `wanted`, as some overlap; those that a walk has `opened` are not.
+        asked which these are of. Chunks are opened together, half as many again as are
+        `wanted`, as some overlap; those that a walk has `opened` are not asked for.
         """
         self.query = query
         self.ranked = known
         self.vectors: dict[str, Vector] = {}
         self.documents: dict[str, str] = {}
-        self.around: Candidates | None = None
         self._k = k
         self._rules = rules
         self._documents = documents
-        self._texts = texts
         self.complete = complete
         self._taken: set[str] = set()
         self._place = 0
@@ -159,11 +155,11 @@ class Ranking:
         known = {hit.id for hit in first}
         self.ranked = (*first, *(hit for hit in self.ranked if hit.id not in known))
 
-    def read(self, *, words: str = "") -> Walking[tuple[str, ...]]:
-        """Ask for the ranking, longer than before.
+    def read(self, *, words: str = "", texts: int = 0) -> Walking[Candidates]:
+        """Ask for the ranking, longer than before, and return what was answered.
 
-        Returns ids of the chunks that have most of the words, if some are given; they
-        are in the ranking too.
+        The chunks that have most of the words, if some are given, are in the ranking
+        too; of those with texts only the hits are.
         """
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
@@ -172,11 +168,9 @@ class Ranking:
             k=self._k,
             documents=self._documents,
             words=words,
-            texts=self._texts,
+            texts=texts,
         )
         found = cast("Candidates", answer)
-        if self._texts:
-            self._texts, self.around = 0, found
         ids = found.ids[: len(found.vectors)]
         scores = cosines(self.query, found.vectors)
         values = scores.tolist()
@@ -188,4 +182,4 @@ class Ranking:
         self.documents = dict(zip(ids, found.documents, strict=False))
         self.complete = found.complete
         self._place = 0
-        return found.by_words
+        return found

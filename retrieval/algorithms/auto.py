@@ -149,13 +149,10 @@ class Auto:
         harvest = Harvest(query, options)
         budgets = (options.max_chunks, options.max_sentences)  # a step has one at least
         reached = all(budget is None or budget > WORDED for budget in budgets)
-        ranking = Ranking(
-            query,
-            k=ANCHORS // 10,
-            documents=self.parts.spread or self.parts.words,
-            texts=POOL if self.parts.words and reached else 0,
-        )
-        yield from ranking.read()
+        pool = POOL if self.parts.words and reached else 0
+        documents = self.parts.spread or pool > 0
+        ranking = Ranking(query, k=ANCHORS // 10, documents=documents)
+        near = yield from ranking.read(texts=pool)
         if not ranking.ranked:
             return harvest.trail("no_anchor")
         ranked, found = ranking.ranked[:ANCHORS], None
@@ -169,7 +166,7 @@ class Auto:
         if self.parts.spread:
             places = spread(places or _by_cosine(ranked), ranking.documents, 1 - gate)
         places = _in_walking_order(places)
-        if (near := ranking.around) is not None and gate < BROAD:
+        if pool and gate < BROAD:
             texts = dict(sorted(zip(near.ids, near.texts, strict=True)))
             ranking.documents |= zip(near.ids, near.documents, strict=True)
             places = worded(places, ranking.documents, texts, options.question)

@@ -201,10 +201,10 @@ class _Statements:
 
     def _index(self, name: str, values: dict[str, Any]) -> _Queries[Candidates]:
         """Read the index, over-fetching, then scan."""
-        # Texts are of about the nearest: no more is fetched where each hit passes.
+        # Texts may be of fewer, or not of the very nearest: without a filter, no more
+        # is fetched for them.
         hits, anchors = values["hits"], values["anchors"]
-        passing = name == "anchors_search" and self.filter is None
-        wanted = anchors if passing else hits
+        wanted = anchors if self.filter is None else hits
         text, params = self._text(f"retrieval/{name}", "c")
         text, params = self._worded(text, values), params | values
         for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
