@@ -123,7 +123,7 @@ class SnapshotReader:
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
@@ -138,15 +138,15 @@ class SnapshotReader:
             )
         hits = anchor_hits(k)
         with self.snapshot.reading():
-            rows, complete = self._nearest(vector, hits)
+            rows, complete = self._nearest(vector, max(hits, texts))
             query = _SQL["documents"] if documents else _SQL["ids"]
             columns = self._found(query, rows)
             vectors = self._vectors[rows].astype(np.float64)
             if len(rows) > hits:
                 order = ranked(list(columns[0]), cosines(vector, vectors))
-                best = sorted(order[:hits])
+                best = [*sorted(order[:hits]), *order[hits:texts]]
                 rows = rows[best]
-                vectors = vectors[best]
+                vectors = vectors[best[:hits]]
                 columns = [tuple([column[i] for i in best]) for column in columns]
             worded = self._having(words, hits)
             if more := sorted({*worded}.difference(rows.tolist())):
@@ -159,7 +159,7 @@ class SnapshotReader:
             return Candidates(
                 ids=columns[0],
                 vectors=vectors,
-                complete=complete,
+                complete=complete and len(rows) <= hits,
                 documents=columns[1] if documents else (),
                 by_words=tuple(columns[0][places[row]] for row in worded),
                 texts=[_text(self.snapshot.texts[a:b]) for a, b in bounds],
