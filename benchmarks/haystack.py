@@ -133,7 +133,7 @@ class Reader(MemoryReader):
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the nearest chunks and those with most of the words."""
         found = super().anchors(vector, k, documents=documents, texts=texts)

@@ -246,15 +246,10 @@ def stored_corpus(connection: Connection, name: str) -> StoredCorpus:
     """Return a stored corpus, or raise `UnknownCorpusError`."""
     stored = known_corpus(connection, name)
     if stored is None:
-        refuse_bare(connection, name)
+        if connection.read("corpus/has_custodians", name=name)[0]["found"]:
+            raise UnknownCorpusError(textless(name))
         raise _unknown(name, connection.read("corpus/list"))
     return stored
-
-
-def refuse_bare(connection: Connection, name: str) -> None:
-    """Raise `UnknownCorpusError` for a corpus of institutions without texts."""
-    if connection.read("corpus/has_custodians", name=name)[0]["found"]:
-        raise UnknownCorpusError(textless(name))
 
 
 def textless(name: str) -> str:

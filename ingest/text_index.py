@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from knowtrail.graph.errors import StorageError
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.keys import document_key
 from knowtrail.ingest.mentions import SHORTEST
 from knowtrail.ingest.names import words_of
@@ -48,45 +49,7 @@ SECONDS = 10.0
 """Between two commits, at most about as much as a kill costs."""
 _RUN = re.compile(r"[^\W_]+")
 _TABLES = Path(__file__).with_name("text_index.sql").read_text("utf-8")
-_CHOSEN = (
-    "INSERT INTO terms (name, chosen) VALUES (?, ?) "
-    "ON CONFLICT (name) DO UPDATE SET chosen = excluded.chosen"
-)
-_TITLED = (
-    "INSERT INTO terms (name, titled) VALUES (?, ?) "
-    "ON CONFLICT (name) DO UPDATE SET titled = excluded.titled"
-)
-_UNDO = (
-    "UPDATE documents SET linked = min(linked, ?), named = min(named, ?), "
-    "written = min(written, ?)"
-)
-_DONE = (
-    "UPDATE documents SET linked = max(linked, ?), named = max(named, ?), "
-    "written = max(written, ?) WHERE id = ?"
-)
-_UNDONE = (
-    "SELECT id, linked, named, written FROM documents "
-    "WHERE NOT (linked AND named AND written) ORDER BY id"
-)
-_LABELS = (
-    "SELECT name, coalesce(titled, chosen) AS label FROM terms {} "
-    "WHERE label IS NOT NULL"
-)
-_ALL_LABELS = _LABELS.format("")
-_TOUCHED_LABELS = _LABELS.format("JOIN touched ON name = key")
-_SETTLED = """
-WITH settled AS (
-    SELECT name, coalesce(titled, chosen) AS label, chunks, linked, stored,
-        coalesce(titled, chosen) IS NOT NULL AND chunks > (titled IS NULL) AS term,
-        chunks <= :most OR chunks * :share <= :total AS rare
-    FROM terms
-)
-SELECT name, label, chunks, term, term AND rare, linked,
-    stored IS NOT CASE WHEN term THEN json_array(label, chunks) END AS differs
-FROM settled
-WHERE differs OR (term AND rare) <> linked
-"""
-"""Terms that are not as they were: of two chunks, or of one that are titles."""
+_SQL: dict[str, str] = packaged(__package__, "text_index.toml")
 _KINDS: tuple[Edges, ...] = ("linked", "named", "written")
 
 
@@ -170,10 +133,7 @@ class TextIndex:
                 file.unlink(missing_ok=True)
             self._database = sqlite3.connect(path)
             self._database.executescript(_TABLES)
-        (self.fresh,) = self._database.execute(
-            "SELECT NOT EXISTS "
-            "(SELECT 1 FROM documents WHERE linked OR named OR written)"
-        ).fetchone()
+        (self.fresh,) = self._database.execute(_SQL["fresh"]).fetchone()
         self._describe(about=about, states=json.dumps([state, new_state]))
         self._tally = NameTally(self._database, noting=not self.fresh)
         self.commit()
@@ -232,8 +192,7 @@ class TextIndex:
         self._tally.add(names)
         kept = zlib.compress(json.dumps(names).encode(), 1)
         number = self._database.execute(
-            "INSERT INTO documents (id, hash, chunks, linked, named, written, names, "
-            "found) VALUES (?, ?, ?, 0, ?, ?, ?, ?)",
+            _SQL["add"],
             (identity, content, chunks, done, done, kept, _packed([])),
         ).lastrowid
         self._database.executemany(
@@ -323,14 +282,14 @@ class TextIndex:
             execute("UPDATE terms SET chosen = NULL")
         else:
             many("INSERT OR IGNORE INTO touched VALUES (?)", [(n,) for n in retitled])
-        before = dict(execute(_TOUCHED_LABELS))
+        before = dict(execute(_SQL["touched_labels"]))
         chosen = self._tally.chosen(touched=not self.fresh)
         execute(
             "UPDATE terms SET chosen = NULL WHERE name IN (SELECT key FROM touched)"
         )
-        many(_CHOSEN, chosen.items())
-        many(_TITLED, [(name, titled.get(name)) for name in retitled])
-        after = dict(execute(_TOUCHED_LABELS))
+        many(_SQL["chosen"], chosen.items())
+        many(_SQL["titled"], [(name, titled.get(name)) for name in retitled])
+        after = dict(execute(_SQL["touched_labels"]))
         execute("DELETE FROM touched")
         self._undo_found("named", before.keys() - after.keys())
         unnamed = {identity for identity, _ in self.undone("named")}
@@ -342,7 +301,7 @@ class TextIndex:
 
     def names(self) -> list[str]:
         """Return the names that may be terms."""
-        return [name for name, _ in self._database.execute(_ALL_LABELS)]
+        return [name for name, _ in self._database.execute(_SQL["labels"])]
 
     def _undo(self, edges: Edges, words: Collection[str]) -> None:
         """Mark the documents that have all of some words."""
@@ -351,7 +310,7 @@ class TextIndex:
     def _mark(self, edges: Edges, numbers: Iterable[int]) -> None:
         kept = [int(kind != edges) for kind in _KINDS]
         self._database.executemany(
-            f"{_UNDO} WHERE number = ?", [(*kept, number) for number in numbers]
+            _SQL["undo"], [(*kept, number) for number in numbers]
         )
 
     def _undo_found(self, edges: Edges, names: Collection[str]) -> None:
@@ -386,7 +345,7 @@ class TextIndex:
     def undone(self, *edges: Edges) -> list[tuple[str, set[Edges]]]:
         """Return documents of which some kinds of edges are undone, and these kinds."""
         out = []
-        for identity, *done in self._database.execute(_UNDONE):
+        for identity, *done in self._database.execute(_SQL["undone"]):
             open_ = {k for k, d in zip(_KINDS, done, strict=True) if not d}
             if kinds := open_.intersection(edges):
                 out.append((identity, kinds))
@@ -395,7 +354,7 @@ class TextIndex:
     def done(self, edges: Edges, identities: Iterable[str]) -> None:
         """Mark documents whose edges of a kind are up to date."""
         flags = [int(kind == edges) for kind in _KINDS]
-        self._database.executemany(_DONE, [(*flags, i) for i in identities])
+        self._database.executemany(_SQL["done"], [(*flags, i) for i in identities])
 
     def found(self, identities: Sequence[str]) -> Iterator[Found]:
         """Yield the names found in documents."""
@@ -414,10 +373,7 @@ class TextIndex:
             return
         self._count(old, -1)
         self._count(chunks, 1)
-        self._database.execute(
-            "UPDATE documents SET found = ?, named = 1, written = 0 WHERE id = ?",
-            [_packed(chunks), identity],
-        )
+        self._database.execute(_SQL["find"], [_packed(chunks), identity])
 
     def _count(self, chunks: Iterable[tuple[str, Sequence[str]]], times: int) -> None:
         self._database.executemany(
@@ -428,9 +384,7 @@ class TextIndex:
     def store_terms(self, stored: Mapping[str, tuple[str, int]]) -> None:
         """Note label and count of terms as the graph has them now."""
         self._database.executemany(
-            "INSERT INTO terms (name, stored) VALUES (?, json_array(?, ?)) "
-            "ON CONFLICT (name) DO UPDATE SET stored = excluded.stored",
-            [(name, *pair) for name, pair in stored.items()],
+            _SQL["stored"], [(name, *pair) for name, pair in stored.items()]
         )
         self.commit()
 
@@ -455,7 +409,7 @@ class TextIndex:
             "SELECT coalesce(sum(chunks), 0) FROM documents"
         ).fetchone()
         limits = {"most": MOST_LINKED, "share": LINKED_SHARE, "total": total}
-        rows = self._database.execute(_SETTLED, limits).fetchall()
+        rows = self._database.execute(_SQL["settled"], limits).fetchall()
         turned = [(row[4], row[0]) for row in rows if row[4] != row[5]]
         self._database.executemany("UPDATE terms SET linked = ? WHERE name = ?", turned)
         names = {name for _, name in turned}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
+from knowtrail.graph.blocking import (
+    at_once,
+    blocking,
+    each_at_once,
+    in_thread,
+    likewise,
+)
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.language_models import model_at_hand
 from knowtrail.retrieval.answers import (
@@ -24,7 +30,7 @@ from knowtrail.retrieval.knowledge import (
     no_blocks_note,
     walked_documents,
 )
-from knowtrail.retrieval.traverse import TraverseSettings, atraverse, traverse
+from knowtrail.retrieval.traverse import TraverseSettings, atraverse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
@@ -139,13 +145,8 @@ def ask(
         ModelError: If the language model does not answer in time.
         DatabaseError: If the database fails.
     """
-    with closing(ask_stream(connection, question, **asked)) as pieces:
-        for piece in pieces:
-            if isinstance(piece, Answer):
-                return piece
-            if on_text is not None:
-                on_text(piece)
-    raise AssertionError
+    answering = aask(blocking(connection), question, on_text=on_text, **asked)
+    return at_once(answering)
 
 
 async def aask(
@@ -173,30 +174,7 @@ def ask_stream(
     Takes the arguments of `ask`. The last item, and only that, is an `Answer`. Closing
     the iterator ends the request to the model.
     """
-    own, walk = _checked(asked)
-    walk["model"] = model = walk["model"] or model_at_hand(walk["settings"])
-    if model is not None and own.history:
-        alone = standalone_request(question, own.history, tokens=model.prompt_tokens)
-        reply = model.reply(alone.prompt, schema=alone.schema, seconds=own.seconds)
-        question = parse_standalone(reply.text, question)
-    found = traverse(connection, question, **walk)
-    if model is None or not found.walk.sentences:
-        yield _without_model(found)
-        return
-    rows = None
-    if own.context == "skn":
-        documents = walked_documents(found.walk)
-        rows = connection.read(BLOCKS, documents=documents)
-    request = _request(found, model, rows)
-    text, said = AnswerText(), ""
-    with closing(
-        model.stream(request.prompt, schema=request.schema, seconds=own.seconds)
-    ) as pieces:
-        for piece in pieces:
-            said += piece
-            if new := text.feed(piece):
-                yield new
-    yield _answer(found, request, said, model)
+    return each_at_once(aask_stream(blocking(connection), question, **asked))
 
 
 async def aask_stream(
@@ -204,8 +182,10 @@ async def aask_stream(
 ) -> AsyncGenerator[str | Answer]:
     """Do as `ask_stream` does, without blocking; see there."""
     own, walk = _checked(asked)
-    model = walk["model"] or await asyncio.to_thread(model_at_hand, walk["settings"])
-    walk["model"] = model
+    walk["model"] = model = walk["model"] or await in_thread(
+        connection, model_at_hand, walk["settings"]
+    )
+    model = model and likewise(connection, model)
     if model is not None and own.history:
         alone = standalone_request(question, own.history, tokens=model.prompt_tokens)
         reply = await model.areply(

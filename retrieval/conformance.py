@@ -340,15 +340,18 @@ class GraphReaderConformance:
         ] == [True] * 3
 
     def test_texts_are_those_from_memory(self, open_reader: OpenReader) -> None:
-        """Where texts are asked for, each chunk near has its own."""
-        graph = random_graph(18)
+        """Where texts are asked for, each chunk near has its own, hits a vector too."""
+        graph = random_graph(18, sentences=(50, 30, 1))
         for given in (None, parse_filter({"title": {"$ne": "Page 1 of 18"}})):
             readers = MemoryReader(graph, filter=given), open_reader(graph, given)
-            for k in (1, 40):
+            for k, texts in ((1, 1), (1, 60), (1, 90), (40, 60)):
                 one, two = (
-                    reader.anchors(random_query(18), k, documents=True, texts=True)
+                    reader.anchors(random_query(18), k, documents=True, texts=texts)
                     for reader in readers
                 )
+                hits = [found.ids[: len(found.vectors)] for found in (one, two)]
+                assert set(hits[1]) == set(hits[0])
+                assert two.complete <= one.complete
                 assert dict(zip(two.ids, two.texts, strict=True)) == dict(
                     zip(one.ids, one.texts, strict=True)
                 )

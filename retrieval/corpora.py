@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.blocking import at_once, blocking, in_thread, likewise
 from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
@@ -23,10 +24,10 @@ from knowtrail.graph.models.embedders import (
     named_embedder,
     query_prompt,
 )
-from knowtrail.graph.models.served import aserved_query, served_embedder
+from knowtrail.graph.models.served import aserved_query
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.graph.telemetry import span
-from knowtrail.ingest.corpus import asked_corpora, refuse_bare, some_of, textless
+from knowtrail.ingest.corpus import asked_corpora, some_of, textless
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -88,12 +89,15 @@ def ground(
     asked. Where a vector is given, nothing is embedded. Raises what `find_corpus` and
     `agreed_embedder` raise.
     """
-    info = find_corpus(connection, corpus)
-    if vector is None:
-        with span("embed", corpus=info.name, model=info.embedder):
-            agreed = agreed_embedder(info, embedder, settings)
-            vector = served_embedder(connection, agreed).embed_query(question)
-    return Ground(corpus=info, query=question_vector(vector, info))
+    grounding = aground(
+        blocking(connection),
+        embedder,
+        question,
+        corpus=corpus,
+        settings=settings,
+        vector=vector,
+    )
+    return at_once(grounding)
 
 
 async def aground(
@@ -112,9 +116,11 @@ async def aground(
     info = await afind_corpus(connection, corpus)
     if vector is None:
         with span("embed", corpus=info.name, model=info.embedder):
-            agreed = await asyncio.to_thread(agreed_embedder, info, embedder, settings)
+            agreed = await in_thread(
+                connection, agreed_embedder, info, embedder, settings
+            )
             vector = await aserved_query(connection, agreed, question)
-            native = getattr(agreed, "aembed_query", None)
+            native = getattr(likewise(connection, agreed), "aembed_query", None)
             if vector is None and native is not None:
                 vector = await native(question)
             elif vector is None:
@@ -134,7 +140,7 @@ def embed_questions(
 
 def corpora(connection: Connection) -> list[CorpusInfo]:
     """Return every stored corpus, by name."""
-    return [_info(row) for row in connection.read("retrieval/corpora")]
+    return at_once(acorpora(blocking(connection)))
 
 
 async def acorpora(connection: AsyncConnection) -> list[CorpusInfo]:
@@ -160,12 +166,7 @@ def find_corpus(connection: Connection, name: str | None) -> CorpusInfo:
 
     Raises `UnknownCorpusError` too where it has no texts.
     """
-    try:
-        return pick_corpus(corpora(connection), name)
-    except UnknownCorpusError:
-        if name is not None:
-            refuse_bare(connection, name)
-        raise
+    return at_once(afind_corpus(blocking(connection), name))
 
 
 async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusInfo:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from knowtrail.graph.blocking import Blocking, at_once
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.protocols import ElapsedRequest, ModelRequest, answered
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
+        Request,
         Response,
         Walking,
     )
@@ -34,33 +36,31 @@ def run(
         InputError: If the walk asks a language model and none was given.
         ModelError: If the language model's server is down.
     """
-    begin = time.perf_counter()
-    response: Response | None = None
-    while True:
-        try:
-            # Sending None starts a generator.
-            request = walking.send(response)  # type: ignore[arg-type]
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        if isinstance(request, ElapsedRequest):
-            response = time.perf_counter() - begin
-        elif isinstance(request, ModelRequest):
-            response = _given(model).reply(
-                request.prompt, schema=request.schema, seconds=request.seconds
-            )
-        else:
-            response = answered(reader, request)
+    return at_once(arun(Answering(reader), walking, model))
+
+
+class Answering:
+    """A reader that answers `arun` as its methods do."""
+
+    def __init__(self, reader: GraphReader) -> None:
+        self._reader = reader
+
+    async def aanswer(self, request: Request) -> Response:
+        """Return what the reader answers."""
+        return answered(self._reader, request)
 
 
 async def arun(
     reader: AsyncGraphReader, walking: Walking[T], model: LanguageModel | None = None
 ) -> T:
     """Do as `run` does, with an asynchronous reader."""
+    if isinstance(reader, Answering) and model is not None:
+        model = cast("LanguageModel", Blocking(model))
     begin = time.perf_counter()
     response: Response | None = None
     while True:
         try:
+            # Sending None starts a generator.
             request = walking.send(response)  # type: ignore[arg-type]
         except StopIteration as done:
             result: T = done.value

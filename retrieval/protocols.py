@@ -90,7 +90,8 @@ class Candidates:
 
     Attributes:
         ids: Chunk ids.
-        vectors: Matrix of shape (len(ids), dimensions), float64.
+        vectors: Matrix of shape (len(ids), dimensions), float64; where texts were asked
+            for, the last chunks may have none.
         complete: For anchors: whether no chunk of the corpus is missing here.
         documents: For anchors: ids of their documents, one by one.
         sentences: For neighbours: ids of the sentences of each, one by one, in any
@@ -143,15 +144,16 @@ class AnchorRequest:
     nearest are among them, and the algorithm ranks them itself. The ids of their
     documents are only needed where `documents` is set. With `words`, those that have
     most of these, by BM25 of the whole store, are there too, as `by_words` says. With
-    `texts` their texts come, and vectors may be missing. Words and texts together are
-    not answered.
+    `texts` there are so many chunks, or `anchor_hits(k)` where that is more, with their
+    texts: those of the hits come first, the others have no vector. Words and texts
+    together are not answered.
     """
 
     vector: Vector
     k: int = 1
     documents: bool = False
     words: str = ""
-    texts: bool = False
+    texts: int = 0
 
     def __post_init__(self) -> None:
         """Refuse to ask for texts of what words find."""
@@ -289,7 +291,7 @@ class GraphReader(Protocol):
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector, in any order."""
         ...
@@ -339,7 +341,7 @@ def answered(reader: GraphReader, request: Request) -> Response:
     more: dict[str, Any] = {}
     if isinstance(request, AnchorRequest):
         more = {"words": request.words} if request.words else {}
-        more |= {"texts": True} if request.texts else {}
+        more |= {"texts": request.texts} if request.texts else {}
         more["documents"] = request.documents
         return reader.anchors(request.vector, request.k, **more)
     if isinstance(request, HomesRequest):

@@ -19,12 +19,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.db.schema import (
-    SCHEMA_VERSION,
-    apply_schema,
-    migrations,
-    schema_version,
-)
+from knowtrail.graph.blocking import Blocking, at_once, blocking
+from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, migrations
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import content_key
 
@@ -197,13 +193,7 @@ def record(connection: Connection, recording: Recording) -> tuple[str | None, st
     since the walk itself is done: the id of the traversal and an empty text come back,
     or None and why it is not stored.
     """
-    try:
-        if schema_version(connection) < SCHEMA_VERSION:
-            apply_schema(connection)
-        written = connection.write(_STATEMENT, **recording.parameters())
-    except DatabaseError as error:
-        return None, _failed(error)
-    return (recording.id, "") if written.changed else (None, _vanished(recording.walk))
+    return at_once(arecord(blocking(connection), recording))
 
 
 async def arecord(
@@ -212,28 +202,26 @@ async def arecord(
     """Do as `record` does, without blocking."""
     try:
         rows = await connection.aread("schema/version_read")
-        await _migrate(connection, int(rows[0]["version"]) if rows else 0)
+        found = int(rows[0]["version"]) if rows else 0
+        if found < SCHEMA_VERSION:
+            await _migrate(connection, found)
         written = await connection.awrite(_STATEMENT, **recording.parameters())
     except DatabaseError as error:
-        return None, _failed(error)
-    return (recording.id, "") if written.changed else (None, _vanished(recording.walk))
+        return None, f"The walk was not recorded: {error}"
+    if written.changed:
+        return recording.id, ""
+    return None, (
+        f"The walk was not recorded: corpus {recording.walk.corpus!r} changed "
+        "meanwhile, and a chunk of the walk is gone. Ask again."
+    )
 
 
 async def _migrate(connection: AsyncConnection, found: int) -> None:
-    """Bring an older schema up to date, as `apply_schema` does."""
+    """Bring an older schema up to date."""
+    if isinstance(connection, Blocking):
+        apply_schema(connection.own)
+        return
     for _, commands in migrations(found):
         for command in commands:
             await connection.arun_schema(command)
-    if found < SCHEMA_VERSION:
-        await connection.awrite("schema/version_write", version=SCHEMA_VERSION)
-
-
-def _failed(error: DatabaseError) -> str:
-    return f"The walk was not recorded: {error}"
-
-
-def _vanished(walk: Walk) -> str:
-    return (
-        f"The walk was not recorded: corpus {walk.corpus!r} changed meanwhile, and a "
-        "chunk of the walk is gone. Ask again."
-    )
+    await connection.awrite("schema/version_write", version=SCHEMA_VERSION)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
+from knowtrail.graph.blocking import Blocking, at_once, blocking, in_thread
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.corpora import aground, ground
-from knowtrail.retrieval.driving import arun, run, walk_span
+from knowtrail.retrieval.corpora import aground
+from knowtrail.retrieval.driving import arun, walk_span
 from knowtrail.retrieval.hits import Hit, searching
 from knowtrail.retrieval.questions import Task, WalkSettings, check_question
-from knowtrail.retrieval.readers.opening import open_areader, open_reader
+from knowtrail.retrieval.readers.opening import open_areader
 from knowtrail.retrieval.rerank.stage import (
     CANDIDATES,
     Reranked,
@@ -92,18 +92,7 @@ def search(
         CorpusDriftError: If the corpus was embedded with another model.
         DatabaseError: If the database fails.
     """
-    plan = _planned(question, asked)
-    start = ground(connection, question=question, **plan.ground)
-    task, settings = plan.task, plan.settings
-    opened = open_reader(connection, start.corpus, task, settings=settings)
-    model = task.language_model(plan.model, settings)
-    begin = time.perf_counter()
-    with walk_span(task, start, opened.name):
-        trail, hits = run(opened.reader, plan.walking(start.query), model)
-    seconds = time.perf_counter() - begin
-    best = rerank_hits(plan.stage, task, plan.near(hits))
-    name, corpus = opened.name, start.corpus.name
-    return plan.result(corpus, trail, *best, seconds=seconds, reader=name)
+    return at_once(asearch(blocking(connection), question, **asked))
 
 
 async def asearch(
@@ -113,7 +102,7 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
-    plan = await asyncio.to_thread(_planned, question, asked)
+    plan = await in_thread(connection, _planned, question, asked)
     start = await aground(connection, question=question, **plan.ground)
     task, settings = plan.task, plan.settings
     opened = await open_areader(connection, start.corpus, task, settings=settings)
@@ -122,7 +111,10 @@ async def asearch(
     with walk_span(task, start, opened.name):
         trail, hits = await arun(opened.reader, plan.walking(start.query), model)
     seconds = time.perf_counter() - begin
-    best = await arerank_hits(plan.stage, task, plan.near(hits))
+    if isinstance(connection, Blocking):
+        best = rerank_hits(plan.stage, task, plan.near(hits))
+    else:
+        best = await arerank_hits(plan.stage, task, plan.near(hits))
     name, corpus = opened.name, start.corpus.name
     return plan.result(corpus, trail, *best, seconds=seconds, reader=name)
 

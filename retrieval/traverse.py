@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Unpack
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.corpora import aground, ground
-from knowtrail.retrieval.driving import arun, run, walk_span
+from knowtrail.retrieval.driving import arun, walk_span
 from knowtrail.retrieval.questions import Task, WalkSettings, check_question, refused
-from knowtrail.retrieval.readers.opening import open_areader, open_reader
-from knowtrail.retrieval.recording import Recording, arecord, record
+from knowtrail.retrieval.readers.opening import open_areader
+from knowtrail.retrieval.recording import Recording, arecord
 from knowtrail.retrieval.walk import RankedChunk, Trail, Walk
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
     from knowtrail.retrieval.protocols import Algorithm
+    from knowtrail.retrieval.walk import StopReason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +100,7 @@ def traverse(
         ModelError: If the language model does not answer.
         DatabaseError: If the database fails during the walk.
     """
-    walker, place, walk = _parted(asked)
-    task = check_question(question, **walk)
-    start = ground(connection, question=question, **place)
-    return walker.walk(connection, start, task)
+    return at_once(atraverse(blocking(connection), question, **asked))
 
 
 async def atraverse(
@@ -159,12 +158,14 @@ def compare(
     results = []
     for task in tasks:
         if time.monotonic() >= end:
-            results.append(_left_out(task, start, time_limit))
+            results.append(_without(task, start, "time_limit", _late(task, time_limit)))
             continue
         try:
             results.append(walker.walk(connection, start, task))
+        except DatabaseError:
+            raise
         except KnowtrailError as error:
-            results.append(_failed(task, start, error))
+            results.append(_without(task, start, "failed", error))
     return tuple(results)
 
 
@@ -202,12 +203,14 @@ async def acompared(
         try:
             async with limit:
                 result = await walker.awalk(connection, start, task)
+        except DatabaseError:
+            raise
         except KnowtrailError as error:
-            result = _failed(task, start, error)
+            result = _without(task, start, "failed", error)
         except TimeoutError:
             if not limit.expired():
                 raise
-            result = _left_out(task, start, time_limit)
+            result = _without(task, start, "time_limit", _late(task, time_limit))
         yield result
 
 
@@ -254,23 +257,18 @@ def _tasks(
     return tuple(check_question(question, algorithm=name, **asked) for name in names)
 
 
-def _left_out(task: Task, start: Ground, seconds: float | None) -> TraverseResult:
-    """Return the result of an algorithm that the time did not suffice for."""
-    trail = Trail(steps=(), stop_reason="time_limit")
-    return TraverseResult(
-        walk=task.walk(start.corpus.name, trail, 0.0),
-        error=f"{task.algorithm.name} was left out after {seconds:g} seconds.",
-    )
-
-
-def _failed(task: Task, start: Ground, error: KnowtrailError) -> TraverseResult:
-    """Return the result of an algorithm that failed; raise what would fail for all."""
-    if isinstance(error, DatabaseError):
-        raise error
-    trail = Trail(steps=(), stop_reason="failed")
+def _without(
+    task: Task, start: Ground, reason: StopReason, error: object
+) -> TraverseResult:
+    """Return the result of an algorithm that did not end, or did not begin."""
+    trail = Trail(steps=(), stop_reason=reason)
     return TraverseResult(
         walk=task.walk(start.corpus.name, trail, 0.0), error=str(error)
     )
+
+
+def _late(task: Task, seconds: float | None) -> str:
+    return f"{task.algorithm.name} was left out after {seconds:g} seconds."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,17 +281,7 @@ class _Walker:
     settings: Settings | None
 
     def walk(self, connection: Connection, start: Ground, task: Task) -> TraverseResult:
-        opened = open_reader(connection, start.corpus, task, settings=self.settings)
-        model = task.language_model(self.model, self.settings)
-        begin = time.perf_counter()
-        with walk_span(task, start, opened.name):
-            trail = run(opened.reader, task.walking(start.query), model)
-        seconds = time.perf_counter() - begin
-        walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
-        if not self.record:
-            return TraverseResult(walk=walk, ranking=trail.ranking)
-        stored = record(connection, self._recording(start, walk, trail))
-        return _recorded(walk, trail, *stored)
+        return at_once(self.awalk(blocking(connection), start, task))
 
     async def awalk(
         self, connection: AsyncConnection, start: Ground, task: Task
@@ -306,19 +294,22 @@ class _Walker:
         with walk_span(task, start, opened.name):
             trail = await arun(opened.reader, task.walking(start.query), model)
         seconds = time.perf_counter() - begin
-        walk = _walk(task, start, trail, seconds, reader=opened.name, model=model)
-        if not self.record:
-            return TraverseResult(walk=walk, ranking=trail.ranking)
-        stored = await arecord(connection, self._recording(start, walk, trail))
-        return _recorded(walk, trail, *stored)
-
-    def _recording(self, start: Ground, walk: Walk, trail: Trail) -> Recording:
-        return Recording(
-            walk=walk,
-            query=start.query,
-            corpus_version=start.corpus.version,
-            ranking=trail.ranking,
-            trace=self.trace,
+        name = None if model is None else model.name
+        walk = task.walk(
+            start.corpus.name, trail, seconds, reader=opened.name, model=name
+        )
+        stored, warning = None, ""
+        if self.record:
+            recording = Recording(
+                walk=walk,
+                query=start.query,
+                corpus_version=start.corpus.version,
+                ranking=trail.ranking,
+                trace=self.trace,
+            )
+            stored, warning = await arecord(connection, recording)
+        return TraverseResult(
+            walk=walk, traversal_id=stored, warning=warning, ranking=trail.ranking
         )
 
 
@@ -334,24 +325,3 @@ def _parted(asked: TraverseSettings) -> tuple[_Walker, dict[str, Any], dict[str,
     )
     place = {name: rest.pop(name, None) for name in ("embedder", "corpus")}
     return walker, place | {"settings": settings}, rest
-
-
-def _recorded(
-    walk: Walk, trail: Trail, traversal: str | None, warning: str
-) -> TraverseResult:
-    return TraverseResult(
-        walk=walk, traversal_id=traversal, warning=warning, ranking=trail.ranking
-    )
-
-
-def _walk(
-    task: Task,
-    start: Ground,
-    trail: Trail,
-    seconds: float,
-    *,
-    reader: str,
-    model: LanguageModel | None,
-) -> Walk:
-    name = None if model is None else model.name
-    return task.walk(start.corpus.name, trail, seconds, reader=reader, model=name)

@@ -1,5 +1,5 @@
 // purpose: chunks that pass a filter, nearest to a vector first, where they are few: found from their documents
-// params: corpus, vector, hits, documents, texts, most
+// params: corpus, vector, hits, anchors, documents, texts, most
 // since: 5.26
 MATCH (c:Chunk {corpus: $corpus}) /* start */
 WHERE c.embedding IS NOT NULL AND true /* filter */
@@ -17,7 +17,7 @@ WITH
   } AS best
 RETURN
   [c IN best | c.id] AS ids,
-  [c IN best WHERE NOT $texts | c.embedding /* vector */] AS vectors,
+  [c IN best[..$anchors] | c.embedding /* vector */] AS vectors,
   [
     c IN best
     WHERE $documents |

@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus among the nearest of all, or among all where these are few
-// params: corpus, vector, fetch, hits, documents, texts
+// params: corpus, vector, fetch, hits, anchors, documents, texts
 // since: 5.26
 MATCH (every:Chunk)
 WITH count(every) AS chunks
@@ -24,14 +24,14 @@ WHERE c.corpus = $corpus AND true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-WITH
-  collect(c.id) AS ids,
-  collect(CASE WHEN NOT $texts THEN c.embedding /* vector */ END) AS vectors,
-  collect(
-    CASE
-      WHEN $documents
-      THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
-    END
-  ) AS documents,
-  collect(CASE WHEN $texts THEN coalesce(c.text, '') END) AS texts
-RETURN ids, vectors, documents, texts, [] /* words */ AS worded
+WITH collect(c) AS best
+RETURN
+  [c IN best | c.id] AS ids,
+  [c IN best[..$anchors] | c.embedding /* vector */] AS vectors,
+  [
+    c IN best
+    WHERE $documents |
+    coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+  ] AS documents,
+  [c IN best WHERE $texts | coalesce(c.text, '')] AS texts,
+  [] /* words */ AS worded

@@ -1,5 +1,5 @@
 // purpose: chunks of a corpus nearest to a vector, filtered inside the index
-// params: corpus, vector, fetch, hits, documents, texts
+// params: corpus, vector, fetch, hits, anchors, documents, texts
 // since: 2026.01
 // fallback: retrieval/anchors_index
 CYPHER 25
@@ -15,14 +15,14 @@ WHERE true /* filter */
 WITH c, score
 ORDER BY score DESC, c.id
 LIMIT $hits
-WITH
-  collect(c.id) AS ids,
-  collect(CASE WHEN NOT $texts THEN c.embedding /* vector */ END) AS vectors,
-  collect(
-    CASE
-      WHEN $documents
-      THEN coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
-    END
-  ) AS documents,
-  collect(CASE WHEN $texts THEN coalesce(c.text, '') END) AS texts
-RETURN ids, vectors, documents, texts, [] /* words */ AS worded
+WITH collect(c) AS best
+RETURN
+  [c IN best | c.id] AS ids,
+  [c IN best[..$anchors] | c.embedding /* vector */] AS vectors,
+  [
+    c IN best
+    WHERE $documents |
+    coalesce(head([(c)-[:FROM_DOCUMENT]->(d:Document) | d.id]), '')
+  ] AS documents,
+  [c IN best WHERE $texts | coalesce(c.text, '')] AS texts,
+  [] /* words */ AS worded

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from knowtrail.graph.files.packaged import packaged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,75 +65,15 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-_BY_CORPUS = {9: ("corpus",)}
-"""For labels whose nodes are counted, checked or deleted by their corpus."""
-_RESEARCHED = {13: ("corpus",)}
+def _label(told: dict[str, Any]) -> Label:
+    tables = {
+        name: {int(since): tuple(names) for since, names in told.get(name, {}).items()}
+        for name in ("indexes", "points")
+    }
+    return Label(**told | tables | {"types": tuple(told.get("types", ()))})
+
 
 LABELS: dict[str, Label] = {
-    "Corpus": Label(since=1, key="name", texts=True),
-    "Document": Label(
-        since=1, indexes=_BY_CORPUS | {12: ("corpus, titleKey",)}, texts=True,
-        types=("schema:Article",),
-    ),
-    "Chunk": Label(
-        since=1, indexes=_BY_CORPUS | {12: ("corpus, similarLost",)}, texts=True,
-        types=("nif:Context",),
-    ),
-    "Sentence": Label(since=1, indexes=_BY_CORPUS, texts=True, types=("nif:Context",)),
-    "Theme": Label(
-        since=1, indexes={9: ("corpus", "corpus, name")}, texts=True,
-        types=("skos:Concept",),
-    ),
-    "Term": Label(
-        since=6, indexes={6: ("corpus, name",)} | _BY_CORPUS, texts=True,
-        types=("skos:Concept",),
-    ),
-    "Category": Label(
-        since=1, indexes=_BY_CORPUS, texts=True, types=("skos:Concept",)
-    ),
-    "Redirect": Label(since=1, indexes=_BY_CORPUS, texts=True),
-    "Query": Label(since=2, indexes=_BY_CORPUS),
-    "Traversal": Label(since=2, indexes=_BY_CORPUS, types=("prov:Activity",)),
-    "Step": Label(since=2, indexes=_BY_CORPUS),
-    "Extraction": Label(since=3, indexes=_BY_CORPUS, types=("prov:Activity",)),
-    "Fact": Label(since=4, indexes=_BY_CORPUS),
-    "Concept": Label(since=4, indexes=_BY_CORPUS),
-    "Gap": Label(since=4, indexes=_BY_CORPUS),
-    "Entity": Label(since=4, indexes=_BY_CORPUS),
-    "SearchResult": Label(since=4, indexes=_BY_CORPUS),
-    "Research": Label(since=13, indexes=_RESEARCHED, types=("prov:Activity",)),
-    "SubQuestion": Label(since=13, indexes=_RESEARCHED),
-    "Finding": Label(since=13, indexes=_RESEARCHED),
-    "Claim": Label(since=13, indexes=_RESEARCHED),
-    "Verdict": Label(since=13, indexes=_RESEARCHED),
-    "EvalRun": Label(since=3, types=("prov:Activity",)),
-    "EvalRecord": Label(since=3),
-    "FieldResult": Label(since=3),
-    "Metric": Label(since=3, types=("dqv:QualityMeasurement",)),
-    "Battle": Label(since=4, indexes=_BY_CORPUS),
-    "OntologyClass": Label(
-        since=4, indexes={5: ("uri",)}, uri=True, types=("owl:Class",)
-    ),
-    "Custodian": Label(
-        since=4,
-        indexes=_BY_CORPUS | {
-            5: ("uri",),
-            7: ("isil", "ghcid", "city"),
-            8: (
-                "institutionType", "region", "subregionCode", "countryCode", "founded",
-                "budget",
-            ),
-        },
-        points={11: ("location",)},
-        uri=True,
-        own="ontology/heritage#Custodian",
-    ),
-    "Conversation": Label(since=4, uri=True),
-    "Turn": Label(since=4, uri=True),
-    "Resource": Label(since=0, key="uri", uri=True),
-    "SchemaVersion": Label(since=1),
-}  # fmt: skip
-"""Label -> what is known of it. In RDF a node with several has the rule of the first.
-
-`Resource` is what an import of others' RDF makes, `SchemaVersion` the schema's own.
-"""
+    name: _label(told) for name, told in packaged(__package__, "labels.toml").items()
+}
+"""Label -> what is known of it; the order decides where a node has several."""

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.errors import DatabaseError, UnavailableError
 from knowtrail.graph.models.array_embedder import ArrayEmbedder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.array_embedder import Vectors
     from knowtrail.graph.models.embedders import Embedder
@@ -41,25 +40,23 @@ class ServedEmbedder(ArrayEmbedder):
         """Return vectors as a float32 array of shape (texts, dimensions)."""
         found: list[Any] = []
         for start in range(0, len(texts), MOST_TEXTS):
-            part = texts[start : start + MOST_TEXTS]
-            if self._own.loaded or (rows := self._asked(part)) is None:
+            asking = _asked(
+                blocking(self._connection), self._own, texts[start : start + MOST_TEXTS]
+            )
+            if (rows := at_once(asking)) is None:
                 return self._own.embed_array(texts)
             found += rows
         return np.asarray(found, dtype=np.float32)
 
-    def _asked(self, texts: list[str]) -> list[list[float]] | None:
-        try:
-            rows = self._connection.read(_STATEMENT, model=self.name, texts=texts)
-        except DatabaseError as error:
-            _without(error)
-            return None
-        return _vectors(rows, texts)
-
 
 def served_embedder(connection: Connection, embedder: Embedder) -> Embedder:
     """Return an embedder that asks the server first, where that spares a model."""
-    if connection.asks_for_models and (own := _unloaded(embedder)):
-        return ServedEmbedder(own, connection)
+    if (
+        connection.asks_for_models
+        and isinstance(embedder, ArrayEmbedder)
+        and not embedder.loaded
+    ):
+        return ServedEmbedder(embedder, connection)
     return embedder
 
 
@@ -67,33 +64,24 @@ async def aserved_query(
     connection: AsyncConnection, embedder: Embedder, question: str
 ) -> list[float] | None:
     """Return the server's vector of a question, None where it has none."""
-    if (own := _unloaded(embedder)) is None:
+    if not isinstance(embedder, ArrayEmbedder):
         return None
-    texts = [own.query_prompt + question]
-    try:
-        rows = await connection.aread(_STATEMENT, model=own.name, texts=texts)
-    except DatabaseError as error:
-        _without(error)
-        return None
-    found = _vectors(rows, texts)
+    texts = [embedder.query_prompt + question]
+    found = await _asked(connection, embedder, texts)
     return None if found is None else found[0]
 
 
-def _unloaded(embedder: Embedder) -> ArrayEmbedder | None:
-    """Return an embedder whose model would have to be loaded, else None."""
-    if isinstance(embedder, ArrayEmbedder) and not embedder.loaded:
-        return embedder
-    return None
-
-
-def _without(error: DatabaseError) -> None:
-    """Go on without the server's model, unless the server itself is gone."""
-    if isinstance(error, UnavailableError):
-        raise error
-    _LOG.debug("The server embeds nothing: %s", error)
-
-
-def _vectors(
-    rows: Sequence[dict[str, Any]], texts: Sequence[str]
+async def _asked(
+    connection: AsyncConnection, own: ArrayEmbedder, texts: list[str]
 ) -> list[list[float]] | None:
+    """Return the server's vectors, None where the model is here or the server's not."""
+    if own.loaded:
+        return None
+    try:
+        rows = await connection.aread(_STATEMENT, model=own.name, texts=texts)
+    except UnavailableError:
+        raise
+    except DatabaseError as error:
+        _LOG.debug("The server embeds nothing: %s", error)
+        return None
     return [row["vector"] for row in rows] if len(rows) == len(texts) else None

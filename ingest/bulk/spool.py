@@ -27,6 +27,7 @@ from knowtrail.graph.db.connection import Capabilities, Connection, Counters
 from knowtrail.graph.db.schema import SCHEMA_VERSION
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import private_folder
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.keys import Seen, content_key, normalise_name
 from knowtrail.ingest.prepare import document_body, redirect_id, rows_of, theme_id
@@ -46,78 +47,7 @@ _FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
 _FORMAT = 1
 """Of the files; a spool of another is not gone on with."""
 
-_TABLES = f"""
-CREATE TABLE IF NOT EXISTS corpus (
-  name TEXT PRIMARY KEY, properties TEXT, dimensions INTEGER, edges TEXT
-);
-CREATE TABLE IF NOT EXISTS document (
-  id TEXT PRIMARY KEY, contentHash TEXT, title TEXT, titleKey TEXT,
-  aliases TEXT DEFAULT '[]', body TEXT, place INTEGER, chunks INTEGER,
-  themed INTEGER
-);
-CREATE TABLE IF NOT EXISTS redirect (
-  id TEXT PRIMARY KEY, title TEXT, target TEXT, targetKey TEXT, page TEXT
-);
-CREATE TABLE IF NOT EXISTS theme (id TEXT PRIMARY KEY, name TEXT, place INTEGER);
-CREATE TABLE IF NOT EXISTS has_theme (
-  document TEXT, theme TEXT, rank INTEGER, PRIMARY KEY (document, theme)
-) WITHOUT ROWID;
-PRAGMA user_version = {_FORMAT};
-"""
-"""A place is that of a first vector in the flat file: of a document's sentences, which
-its chunks follow and what its themes are together, or of a theme."""
-
-_BODIES = (
-    "SELECT body FROM document WHERE id IN (SELECT value FROM json_each(:ids))"
-    " ORDER BY id"
-)
-_READ = {
-    "changed": "SELECT id FROM document ORDER BY id",
-    "corpus_read": "SELECT properties FROM corpus WHERE name = :name",
-    "document_ids": "SELECT id, contentHash AS hash FROM document",
-    "hashes": "SELECT id, contentHash FROM document"
-    " WHERE id IN (SELECT value FROM json_each(:ids))",
-    "link_sources": _BODIES,
-    "redirect_counts": "SELECT resolved, (SELECT count(*) FROM redirect) - resolved AS"
-    " waiting FROM (SELECT coalesce(sum(json_array_length(aliases)), 0) AS resolved"
-    " FROM document)",
-    "redirect_ids": "SELECT id FROM redirect",
-    "redirects_all": "SELECT id, title, targetKey FROM redirect",
-    "redirects_stored": "SELECT id, title, target, page FROM redirect"
-    " WHERE id IN (SELECT value FROM json_each(:ids))",
-    "term_sources": _BODIES,
-    "counts": "SELECT name AS corpus, (SELECT count(*) FROM document) AS documents"
-    " FROM corpus",
-    "similar_count": "SELECT coalesce(sum(chunks), 0) AS vectors FROM document",
-    "theme_similar_count": "SELECT count(*) AS vectors FROM document WHERE themed",
-    "titles": "SELECT id, title, titleKey, aliases, contentHash AS hash FROM document",
-    "version_read": f"SELECT {SCHEMA_VERSION} AS version",
-    "chunk_vectors": "SELECT body, place FROM document ORDER BY rowid",
-    "theme_document_vectors": "SELECT body, place FROM document WHERE themed"
-    " ORDER BY rowid",
-}
-"""Statement -> what its answer is made of; lists in parameters are JSON."""
-_WRITE = {
-    "aliases": (
-        "UPDATE document SET aliases = value ->> 'aliases'"
-        " FROM json_each(:rows) WHERE document.id = value ->> 'id'",
-    ),
-    "redirects": (
-        "INSERT OR REPLACE INTO redirect SELECT value ->> 'id', value ->> 'title',"
-        " value ->> 'target', value ->> 'targetKey', value ->> 'page'"
-        " FROM json_each(:rows)",
-    ),
-    "redirects_remove": (
-        "DELETE FROM redirect WHERE id IN (SELECT value FROM json_each(:ids))",
-    ),
-    "remove_documents": (
-        "DELETE FROM document WHERE id IN (SELECT value FROM json_each(:ids))",
-        "DELETE FROM has_theme WHERE document IN (SELECT value FROM json_each(:ids))",
-    ),
-    "themes_orphaned": (
-        "DELETE FROM theme WHERE id NOT IN (SELECT theme FROM has_theme)",
-    ),
-}
+_SQL = packaged(__package__, "spool.toml")
 _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
     "corpus_chunks": lambda p: {"chunks": p["chunks"]},
     "corpus_complete": lambda _: {"status": "complete"},
@@ -130,17 +60,6 @@ _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
     },
 }
 """Statement -> the properties of the corpus that it sets."""
-_NOTHING = frozenset({
-    *("of_sources", "forget", "embedders", "indexes", "similar_existing"),
-    *("theme_similar_existing", "terms_stored", "term_names_stored"),
-    *("remove_sentences", "remove_chunks", "touch_documents", "mentions_remove"),
-    *("similar_remove", "terms_remove", "categories_orphaned", "term_names_remove"),
-    *("corpus_terms", "corpus_term_rules"),
-    *("losses", "theme_losses", "similar_lost", "theme_similar_lost"),
-    *("similar_settled", "theme_similar_settled"),
-    *("stored_vectors", "remove_order"),
-})
-"""Statements about what a first load has not, or has as it should be."""
 
 
 class Spool(Connection):
@@ -161,7 +80,8 @@ class Spool(Connection):
             (form,) = self._database.execute("PRAGMA user_version").fetchone()
             if form not in {0, _FORMAT}:
                 raise sqlite3.DatabaseError(f"its format is {form}")
-            self._database.executescript(_TABLES)
+            self._database.executescript(_SQL["tables"])
+            self._do(f"PRAGMA user_version = {_FORMAT}")
             self._begin_linking()
 
     def close(self) -> None:
@@ -177,10 +97,7 @@ class Spool(Connection):
 
     def _begin_linking(self) -> None:
         """Forget a linking that was not completed: its edges are not whole."""
-        (done,) = self._database.execute(
-            "SELECT count(*) FROM corpus WHERE edges IS NOT NULL "
-            "AND properties ->> 'status' = 'complete'"
-        ).fetchone()
+        (done,) = self._database.execute(_SQL["own"]["linked"]).fetchone()
         if not done:
             for part in ("edges", "linking"):
                 shutil.rmtree(self.folder / part, ignore_errors=True)
@@ -215,11 +132,12 @@ class Spool(Connection):
     def stream(self, name: str, /, **params: Any) -> Iterator[Any]:
         """Yield the answer to a statement row by row."""
         name = name.rpartition("/")[2]
-        if name in _NOTHING:
+        if name in _SQL["nothing"]:
             return
+        given = _plain({"schema": SCHEMA_VERSION, **params})
         made = getattr(self, f"_{name}", lambda rows: map(dict, rows))
         with _storage(self.folder), closing(self._opened()) as database:
-            yield from made(database.execute(_READ[name], _plain(params)))
+            yield from made(database.execute(_SQL["read"][name], given))
 
     def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
         """Do what statements say, all of it or nothing; edges are not taken back."""
@@ -231,10 +149,9 @@ class Spool(Connection):
                     self._begin(**params)
                 elif name in _PATCH:
                     self._patch(_PATCH[name](params))
-                elif name in _WRITE:
-                    for statement in _WRITE[name]:
-                        self._do(statement, _plain(params))
-                elif name not in _NOTHING:
+                elif name in _SQL["write"]:
+                    self._change(name, params)
+                elif name not in _SQL["nothing"]:
                     total += getattr(self, f"_write_{name}")(**params)
                 if name == "corpus_complete":
                     self._close_edges()
@@ -251,6 +168,10 @@ class Spool(Connection):
             self._do("BEGIN IMMEDIATE")
             yield
 
+    def _change(self, name: str, params: Mapping[str, Any]) -> None:
+        for statement in _SQL["write"][name]:
+            self._do(statement, _plain(params))
+
     def _do(self, statement: str, params: Any = ()) -> None:
         self._database.execute(statement, params)
 
@@ -260,9 +181,7 @@ class Spool(Connection):
         """Store documents with their vectors, in place of what is stored of them."""
         with self._changing(), self._vector_file.open("r+b") as file:
             for embedded in documents:
-                ids = _plain({"ids": [embedded.document.id]})
-                for statement in _WRITE["remove_documents"]:
-                    self._do(statement, ids)
+                self._change("remove_documents", {"ids": [embedded.document.id]})
                 self._put(embedded, version, file)
             file.flush()
             os.fsync(file.fileno())  # before rows that name a place can be lasting
@@ -284,20 +203,8 @@ class Spool(Connection):
             self._do("INSERT OR REPLACE INTO has_theme VALUES (?, ?, ?)", has)
         there = {k: v for k, v in properties.items() if v is not None}
         body = document_body(document) | {"properties": there}
-        self._do(
-            "INSERT INTO document (id, contentHash, title, titleKey, body, place,"
-            " chunks, themed) VALUES (:id, :contentHash, :title, :titleKey, :body,"
-            " :place, :chunks, :themed)",
-            {
-                **{
-                    k: properties[k] for k in ("id", "contentHash", "title", "titleKey")
-                },
-                "body": json.dumps(body),
-                "place": place,
-                "chunks": len(document.chunks),
-                "themed": themed,
-            },
-        )
+        more = {"place": place, "chunks": len(document.chunks), "themed": themed}
+        self._do(_SQL["own"]["put"], {**properties, "body": json.dumps(body), **more})
         former = redirect_id(corpus, properties["titleKey"]), document.id
         self._do(
             "DELETE FROM redirect WHERE id = ? AND coalesce(page, ?2) = ?2", former

@@ -172,15 +172,7 @@ def jsonl(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 )
 @_common
 @click.pass_obj
-def files(
-    settings: Settings,
-    /,
-    *,
-    paths: tuple[str, ...],
-    encoding: str | None,
-    language: str,
-    **options: Any,
-) -> None:
+def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> None:
     """Ingest files, folders or patterns: .txt, .md, .rst, .html, .pdf.
 
     A folder is read to any depth; what it holds besides is counted. The same files
@@ -188,7 +180,8 @@ def files(
     """
     from knowtrail.ingest.sources.files import FilesSource
 
-    source = FilesSource(paths, encoding=encoding, language=language)
+    told = {name: options.pop(name) for name in ("encoding", "language")}
+    source = FilesSource(paths, **told)
     _run(settings, source, reread=True, **options)
 
 
@@ -205,32 +198,15 @@ def files(
 )
 @_common
 @click.pass_obj
-def wikipedia(
-    settings: Settings,
-    /,
-    *,
-    titles: tuple[str, ...],
-    topics: tuple[str, ...],
-    articles_per_topic: int,
-    language: str,
-    api_url: str | None,
-    contact: str | None,
-    **options: Any,
-) -> None:
+def wikipedia(settings: Settings, /, *, contact: str | None, **options: Any) -> None:
     """Ingest live Wikipedia articles, by title or by topic."""
-    if not titles and not topics:
+    names = ("titles", "topics", "articles_per_topic", "language", "api_url")
+    asked = {name: options.pop(name) for name in names}
+    if not asked["titles"] and not asked["topics"]:
         raise click.UsageError("Name articles, or give --topic.")
     from knowtrail.ingest.sources.wikipedia import WikipediaSource
 
-    source = WikipediaSource(
-        titles=titles,
-        topics=topics,
-        articles_per_topic=articles_per_topic,
-        language=language,
-        api_url=api_url,
-        contact=contact or "",
-    )
-    _run(settings, source, **options)
+    _run(settings, WikipediaSource(contact=contact or "", **asked), **options)
 
 
 def _run(

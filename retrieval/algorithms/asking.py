@@ -155,26 +155,31 @@ class Ranking:
         known = {hit.id for hit in first}
         self.ranked = (*first, *(hit for hit in self.ranked if hit.id not in known))
 
-    def read(self, *, words: str = "") -> Walking[tuple[str, ...]]:
-        """Ask for the ranking, longer than before.
+    def read(self, *, words: str = "", texts: int = 0) -> Walking[Candidates]:
+        """Ask for the ranking, longer than before, and return what was answered.
 
-        Returns ids of the chunks that have most of the words, if some are given; they
-        are in the ranking too.
+        The chunks that have most of the words, if some are given, are in the ranking
+        too; of those with texts only the hits are.
         """
         if self.ranked:
             self._k = 2 * max(self._k, len(self.ranked) // 10)
         answer = yield AnchorRequest(
-            vector=self.query, k=self._k, documents=self._documents, words=words
+            vector=self.query,
+            k=self._k,
+            documents=self._documents,
+            words=words,
+            texts=texts,
         )
         found = cast("Candidates", answer)
+        ids = found.ids[: len(found.vectors)]
         scores = cosines(self.query, found.vectors)
         values = scores.tolist()
         self.ranked = tuple([
-            RankedChunk(id=found.ids[i], score=values[i])
-            for i in self._rules.rank(found.ids, scores)
+            RankedChunk(id=ids[i], score=values[i])
+            for i in self._rules.rank(ids, scores)
         ])
-        self.vectors = dict(zip(found.ids, found.vectors, strict=True))
-        self.documents = dict(zip(found.ids, found.documents, strict=False))
+        self.vectors = dict(zip(ids, found.vectors, strict=True))
+        self.documents = dict(zip(ids, found.documents, strict=False))
         self.complete = found.complete
         self._place = 0
-        return found.by_words
+        return found

@@ -147,8 +147,12 @@ class Auto:
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks, and take them until a budget is used up."""
         harvest = Harvest(query, options)
-        ranking = Ranking(query, k=ANCHORS // 10, documents=self.parts.spread)
-        yield from ranking.read()
+        budgets = (options.max_chunks, options.max_sentences)  # a step has one at least
+        reached = all(budget is None or budget > WORDED for budget in budgets)
+        pool = POOL if self.parts.words and reached else 0
+        documents = self.parts.spread or pool > 0
+        ranking = Ranking(query, k=ANCHORS // 10, documents=documents)
+        near = yield from ranking.read(texts=pool)
         if not ranking.ranked:
             return harvest.trail("no_anchor")
         ranked, found = ranking.ranked[:ANCHORS], None
@@ -162,10 +166,9 @@ class Auto:
         if self.parts.spread:
             places = spread(places or _by_cosine(ranked), ranking.documents, 1 - gate)
         places = _in_walking_order(places)
-        budgets = (options.max_chunks, options.max_sentences)  # a step has one at least
-        reached = all(budget is None or budget > WORDED for budget in budgets)
-        if self.parts.words and gate < BROAD and reached:
-            texts = yield from _around(query, ranking.documents)
+        if pool and gate < BROAD:
+            texts = dict(sorted(zip(near.ids, near.texts, strict=True)))
+            ranking.documents |= zip(near.ids, near.documents, strict=True)
             places = worded(places, ranking.documents, texts, options.question)
         if self.parts.spread and found is not None:
             rarity = {n: idf_of(c, found.chunks) for n, c in found.counts.items()}
@@ -332,14 +335,6 @@ def _with_written(
         texts={**found.texts, **{i: more.texts[i] for i in rows}},
         titles={**found.titles, **{i: more.titles[i] for i in rows}},
     )
-
-
-def _around(query: Vector, documents: dict[str, str]) -> Walking[Mapping[str, str]]:
-    """Return the texts of the `POOL` chunks nearest; take note of their documents."""
-    request = AnchorRequest(vector=query, k=POOL // 10, documents=True, texts=True)
-    near = cast("Candidates", (yield request))
-    documents.update(zip(near.ids, near.documents, strict=True))
-    return dict(sorted(zip(near.ids, near.texts, strict=True)))
 
 
 def _taken(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.retrieval.algorithms.auto_words import stems, stems_among
+from knowtrail.retrieval.algorithms.auto_words import forms, stems
+from knowtrail.retrieval.rerank.bm25 import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,10 +140,11 @@ def _coverage(
     # Words weigh by how few of the chunks that were reached through names have them:
     # the anchors would not do, they were chosen for these words. Shape (firsts, read).
     asked = sorted(set(stems(question)))
+    known = forms(asked)
     has = {
         row: np.array([word in found for word in asked], dtype=np.float64)
         for row in {*firsts.tolist(), *read.tolist()}
-        for found in (stems_among(text_of(graph.ids[row]), asked),)
+        for found in (set(map(known.get, words(text_of(graph.ids[row])))),)
     }
     others = [has[row] for row in read.tolist() if graph.ids[row] not in anchors]
     counts = np.sum(others, axis=0) if others else np.zeros(len(asked))

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from knowtrail.retrieval.algorithms.auto_words import content_stems, stems
-from knowtrail.retrieval.rerank.bm25 import bm25_of_words
+from knowtrail.retrieval.algorithms.auto_words import content_stems, forms
+from knowtrail.retrieval.rerank.bm25 import bm25_of_words, words
 
 REPEATED = 0.5
 """What a chunk loses for each one of its document before it, as a logarithm of rank."""
@@ -75,8 +75,10 @@ def worded(
     """
     first, rest = list(places[:WORDED]), places[WORDED:]
     heard = {documents.get(place.id, place.id) for place in first}
-    stemmed = list(map(stems, texts.values()))
-    found = bm25_of_words(content_stems(question), stemmed)
+    asked = content_stems(question)
+    stem_of = forms(asked).get  # the other words count for the lengths alone
+    stemmed = [list(map(stem_of, t, t)) for t in map(words, texts.values())]
+    found = bm25_of_words(asked, stemmed)
     scores = dict(zip(texts, found, strict=True))
     score, best = max(
         ((s, i) for i, s in scores.items() if documents.get(i, i) not in heard),

@@ -92,14 +92,10 @@ def content_words(question: str) -> list[str]:
     return [word for word in asked if word not in function] or asked
 
 
-def stems_among(text: str, asked: Iterable[str]) -> frozenset[str]:
-    """Return those of some stems that the words of a text have.
-
-    A word's stem is a beginning of it, so that few words need to be looked at.
-    """
-    wanted = tuple(asked)
-    near = {word for word in words(text) if word.startswith(wanted)}
-    return frozenset(map(_stem, near)).intersection(wanted)
+def forms(asked: Iterable[str]) -> dict[str, str]:
+    """Return every word that may have one of some stems, with the stem that it has."""
+    found = (stem + ending for stem in asked for ending in ("", *_ENDINGS))
+    return {word: _stem(word) for word in found}
 
 
 @lru_cache(maxsize=50_000)

@@ -40,7 +40,7 @@ class Hybrid:
     def walk(self, query: Vector, options: WalkOptions) -> Walking[Trail]:
         """Rank chunks and take them until a budget is used up."""
         ranking = Ranking(query, k=self.pool // 10, wanted=options.max_chunks)
-        by_words = yield from ranking.read(words=options.question)
+        by_words = (yield from ranking.read(words=options.question)).by_words
         fused: defaultdict[str, float] = defaultdict(float)
         near = [hit.id for hit in ranking.ranked]
         for order in (near[: self.pool], by_words[: self.pool]):

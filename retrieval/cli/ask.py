@@ -16,8 +16,8 @@ from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_comma
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
-    read_filter,
     tell_unknown_fields,
+    walk_asked,
     walk_options,
 )
 
@@ -72,9 +72,6 @@ def ask(
     /,
     *,
     question: str | None,
-    corpus: str | None,
-    filter_json: str | None,
-    model_name: str | None,
     record: bool,
     seconds: float,
     context: AnswerContext,
@@ -92,19 +89,17 @@ def ask(
     """
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.ask import ask_stream
-    from knowtrail.retrieval.questions import check_question
 
     if question is None or forget:
         _forget(settings, question, conversation, asked=forget)
         return
-    options["filter"] = read_filter(filter_json)
     template = {name: options.pop(name) for name in ("strict", "understand")}
     if route == "graph" and template["understand"] == "model":
         raise click.UsageError("--understand model reads for templates: leave it out.")
-    check_question(question, **options)
-    model = _model(model_name, settings)
-    given: dict[str, Any] = {"corpus": corpus or settings.corpus, "record": record}
-    template |= {"model": model, "as_json": as_json, "seconds": seconds}
+    asked = walk_asked(settings, question, options, _model)
+    given = {"model": asked.pop("model"), "corpus": asked.pop("corpus")}
+    given |= {"record": record, "seconds": seconds}
+    template["as_json"] = as_json
     template |= {"route": route, "conversation": conversation}
     with open_connection(settings) as connection:
         if route != "graph" and _by_template(
@@ -114,15 +109,12 @@ def ask(
         pieces = ask_stream(
             connection,
             question,
-            model=model,
-            seconds=seconds,
             context=context,
-            settings=settings,
             **given,
-            **options,
+            **asked,
         )
         answer = _shown(pieces, streams=not as_json)
-        tell_unknown_fields(connection, answer.walk.corpus, options["filter"])
+        tell_unknown_fields(connection, answer.walk.corpus, asked["filter"])
     _show(answer, settings, as_json=as_json)
 
 

@@ -98,6 +98,22 @@ def read_filter(text: str | None) -> Any:
         raise FilterError(f"--filter is not JSON ({where}): {text[:200]!r}.") from error
 
 
+def walk_asked(
+    settings: Settings,
+    question: str,
+    options: dict[str, Any],
+    load: Callable[[str | None, Settings], LanguageModel | None] | None = None,
+) -> dict[str, Any]:
+    """Return what a walk is asked, checked before a model is loaded."""
+    from knowtrail.retrieval.questions import check_question
+
+    name, corpus = options.pop("model_name"), options.pop("corpus")
+    options["filter"] = read_filter(options.pop("filter_json"))
+    check_question(question, **options)
+    options |= {"corpus": corpus or settings.corpus, "settings": settings}
+    return options | {"model": (load or load_model)(name, settings)}
+
+
 def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
     """Say on stderr which properties of a filter the corpus seems not to have."""
     from knowtrail.retrieval.filter_clauses import fields_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,13 +50,11 @@ def research(
     /,
     *,
     question: str,
-    corpus: str | None,
     model_name: str | None,
-    budget: int,
     report: Path | None,
     approve: bool,
-    fresh: bool,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Find out what a corpus says to QUESTION, by many walks, and report it.
 
@@ -73,22 +71,14 @@ def research(
     from knowtrail.retrieval.research.run import research as run
 
     check_question(question)
-    check_budget(budget)
+    check_budget(asked["budget"])
     if report is not None:
         check_output(report, (".md", ".html"))
-    model = load_model(model_name, settings)
+    asked["model"] = load_model(model_name, settings)
+    asked |= {"corpus": asked["corpus"] or settings.corpus, "settings": settings}
+    asked["approve"] = _approved if approve else None
     with open_connection(settings) as connection, progress_bars() as progress:
-        found = run(
-            connection,
-            question,
-            corpus=corpus or settings.corpus,
-            budget=budget,
-            model=model,
-            approve=_approved if approve else None,
-            fresh=fresh,
-            progress=progress,
-            settings=settings,
-        )
+        found = run(connection, question, progress=progress, **asked)
     told, failure = found.markdown(), None
     if report is not None:
         try:

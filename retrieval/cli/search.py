@@ -11,9 +11,8 @@ from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.options import choice
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
-    load_model,
-    read_filter,
     tell_unknown_fields,
+    walk_asked,
     walk_options,
 )
 
@@ -54,9 +53,6 @@ def search(
     /,
     *,
     question: str,
-    corpus: str | None,
-    filter_json: str | None,
-    model_name: str | None,
     rerank: str | None,
     rerank_candidates: int,
     score_threshold: float | None,
@@ -66,29 +62,23 @@ def search(
     """Answer QUESTION with sentences found by walking the graph."""
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.display import show_result
-    from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.rerank.stage import stage_of
     from knowtrail.retrieval.search import check_threshold
     from knowtrail.retrieval.search import search as answer
 
-    options["filter"] = read_filter(filter_json)
-    check_question(question, **options)
+    asked = walk_asked(settings, question, options)
     check_threshold(score_threshold)
-    stage_of(rerank, rerank_candidates, k=options["k"], settings=settings)
-    model = load_model(model_name, settings)
+    stage_of(rerank, rerank_candidates, k=asked["k"], settings=settings)
     with open_connection(settings) as connection:
         result = answer(
             connection,
             question,
-            corpus=corpus or settings.corpus,
-            model=model,
-            settings=settings,
             rerank=rerank,
             rerank_candidates=rerank_candidates,
             score_threshold=score_threshold,
-            **options,
+            **asked,
         )
-        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
+        tell_unknown_fields(connection, result.walk.corpus, asked["filter"])
     shown = _as_dict(result)
     emit(shown, lambda: show_result(result, sys.stdout), as_json=as_json, indent=2)
 

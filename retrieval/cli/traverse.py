@@ -17,6 +17,7 @@ from knowtrail.retrieval.cli.options import (
     load_model,
     read_filter,
     tell_unknown_fields,
+    walk_asked,
     walk_options,
 )
 
@@ -45,9 +46,6 @@ def traverse(
     /,
     *,
     question: str,
-    corpus: str | None,
-    filter_json: str | None,
-    model_name: str | None,
     record: bool,
     trace: bool,
     as_json: bool,
@@ -59,24 +57,12 @@ def traverse(
     """
     from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.display import show_walk
-    from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.traverse import traverse as walk
 
-    options["filter"] = read_filter(filter_json)
-    check_question(question, **options)
-    model = load_model(model_name, settings)
+    asked = walk_asked(settings, question, options)
     with open_connection(settings) as connection:
-        result = walk(
-            connection,
-            question,
-            corpus=corpus or settings.corpus,
-            record=record,
-            trace=trace,
-            model=model,
-            settings=settings,
-            **options,
-        )
-        tell_unknown_fields(connection, result.walk.corpus, options["filter"])
+        result = walk(connection, question, record=record, trace=trace, **asked)
+        tell_unknown_fields(connection, result.walk.corpus, asked["filter"])
     shown = _as_dict(result, trace=trace)
     emit(shown, lambda: show_walk(result.walk, sys.stdout), as_json=as_json, indent=2)
     if result.warning:

@@ -114,20 +114,13 @@ def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> N
 @output_option("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
 def graph(
-    settings: Settings,
-    /,
-    *,
-    statement: str | None,
-    output: Path,
-    chunks: int,
-    edges: int,
-    projection: str,
-    **asked: Any,
+    settings: Settings, /, *, statement: str | None, output: Path, **asked: Any
 ) -> None:
     """Draw the chunks of a corpus in space, with the walk of QUESTION if given.
 
     With --cypher, draw the nodes and relationships that a statement returns.
     """
+    drawn = {name: asked.pop(name) for name in ("chunks", "edges", "projection")}
     suffix = check_output(output, _PAGE if statement is not None else _STATIC)
     walks = asked["question"] is not None or asked["traversal"] is not None
     if statement is not None and walks:
@@ -149,15 +142,7 @@ def graph(
             name = walk.walk.corpus
         else:
             name = find_corpus(connection, asked["corpus"] or settings.corpus).name
-        picture = space_of(
-            connection,
-            name,
-            walk,
-            chunks=chunks,
-            edges=edges,
-            projection=projection,
-            suffix=suffix,
-        )
+        picture = space_of(connection, name, walk, suffix=suffix, **drawn)
     _write(output, picture)
 
 
@@ -242,22 +227,12 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
     help="Folder of a LinkML schema, with modules/classes in it.",
 )
 @output_option("knowtrail-uml.svg", ".svg or .html")
-def uml(
-    *,
-    context: str | None,
-    threshold: float,
-    only_kept: bool,
-    schema: Path | None,
-    output: Path,
-) -> None:
+def uml(*, schema: Path | None, output: Path, **shades: Any) -> None:
     """Draw the classes of heritage, shaded by how specific they are to a question."""
     from knowtrail.retrieval.specificity.class_scores import diagram
 
     suffix = check_output(output, (".svg", ".html"))
-    picture = diagram(
-        schema, context=context, threshold=threshold, only_kept=only_kept, suffix=suffix
-    )
-    _write(output, picture)
+    _write(output, diagram(schema, suffix=suffix, **shades))
 
 
 def _check_asked(*, question: str | None, traversal: str | None, **_: Any) -> None:

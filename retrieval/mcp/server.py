@@ -207,23 +207,12 @@ def _add_prompts(server: MCPServer[Any]) -> None:
     @server.prompt()
     def research_question(question: str) -> str:
         """Answer a question from the graph, with citations."""
-        return (
-            f"Answer this question from the stored documents alone: {question}\n"
-            "Part it into single facts. search for each; where a passage names "
-            "something that you need, search for that too; read_passage where a "
-            "passage is cut short. Cite title and chunk_id behind every statement, "
-            "and say what you did not find."
-        )
+        return TEXTS["research_question"].format(question=question)
 
     @server.prompt()
     def check_claim(claim: str) -> str:
         """Say whether stored documents support or contradict a claim."""
-        return (
-            f"Check this claim against the stored documents: {claim}\n"
-            "search for what would support it and for what would contradict it. Answer "
-            "supported, contradicted or not found, with the sentences that say so, "
-            "cited by title and chunk_id."
-        )
+        return TEXTS["check_claim"].format(claim=claim)
 
 
 async def serve_stdio(settings: Settings, *, write: bool) -> None:

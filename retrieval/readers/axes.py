@@ -16,20 +16,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from knowtrail.graph.blocking import Blocking, at_once, blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Hashable
-    from contextlib import AbstractContextManager
+    from collections.abc import AsyncIterator, Callable, Hashable
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.retrieval.protocols import Vector
@@ -43,7 +43,6 @@ _BATCH = 1_024
 _KEPT = 4
 _LOCKS = 64
 _ITEMS = ("chunks", "sentences")
-_NOT_KEPT = "The axes of %r stay in this process: %s"
 
 
 class _Kept:
@@ -98,37 +97,33 @@ class _Sums:
 
 
 class _Flights:
-    """A lock for each key that somebody fits axes of."""
+    """A lock for each key that somebody fits axes of, to itself what does not last."""
 
-    def __init__(self) -> None:
-        self._locks: dict[Hashable, Lock] = {}
+    def __init__(self, made: Callable[[], Any]) -> None:
+        self._made = made
+        self._locks: dict[Hashable, Any] = {}
 
-    def of(self, key: Hashable) -> AbstractContextManager[object]:
-        """Return the lock of a key; none for what is of nothing that lasts."""
-        if key is None:
-            return nullcontext()
+    def of(self, key: Hashable) -> Any:
+        """Return the lock of a key."""
         if len(self._locks) > _LOCKS:
             self._locks = {k: lock for k, lock in self._locks.items() if lock.locked()}
-        return self._locks.setdefault(key, Lock())
+        new = self._made()
+        return new if key is None else self._locks.setdefault(key, new)
 
 
-_FLIGHTS = _Flights()
-_ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, asyncio.Lock]] = (
-    WeakKeyDictionary()
-)
+_FLIGHTS = _Flights(Lock)
+_ASYNC: WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights] = WeakKeyDictionary()
 
 
 @asynccontextmanager
-async def _aflight(key: Hashable) -> AsyncIterator[None]:
-    """Do as `_Flights.of` does among the tasks of the running loop."""
-    flights = _ASYNC.setdefault(asyncio.get_running_loop(), {})
-    if key is None:
-        yield
+async def _flight(connection: AsyncConnection, key: Hashable) -> AsyncIterator[None]:
+    """Let one caller of a key be here, of the threads or of the loop's tasks."""
+    if isinstance(connection, Blocking):
+        with _FLIGHTS.of(key):
+            yield
         return
-    if len(flights) > _LOCKS:
-        for free in [k for k, lock in flights.items() if not lock.locked()]:
-            del flights[free]
-    async with flights.setdefault(key, asyncio.Lock()):
+    loop = asyncio.get_running_loop()
+    async with _ASYNC.setdefault(loop, _Flights(asyncio.Lock)).of(key):
         yield
 
 
@@ -136,94 +131,54 @@ def corpus_projection(
     connection: Connection, corpus: str, query: Vector | None
 ) -> Projection:
     """Return the main axes of a corpus, or those fitted to a question too."""
-    state = _state(connection.read("retrieval/projection_read", corpus=corpus))
-    key = _key(connection.database, corpus, state)
-    with _FLIGHTS.of(key):
-        fitting = _fitting(query, state, key)
-        try:
-            asked = next(fitting)
-            while True:
-                asked = fitting.send(_moments(connection, corpus, *asked, state))
-        except StopIteration as done:
-            axes, new = done.value
-        if new:
-            try:
-                kept = _keep(corpus, state, axes)
-                connection.write("retrieval/projection_write", **kept)
-            except DatabaseError as error:
-                _LOG.info(_NOT_KEPT, corpus, error)
-    return cast("Projection", axes)
-
-
-def _fitting(
-    query: Vector | None, state: dict[str, Any], key: Hashable
-) -> Generator[tuple[str, int], Moments, tuple[Projection, bool]]:
-    """Yield what sums are needed of, with the dimensions of their vectors."""
-    # One caller of a version is here at a time. Returns the axes, and whether they are
-    # to be stored.
-    if query is not None:
-        both: Moments | None = _KEPT_MOMENTS.get(key)
-        if both is None:
-            both = Moments.none(len(query))
-            for items in _ITEMS:
-                both += yield items, len(query)
-            _KEPT_MOMENTS.put(key, both)
-        return fit_projection(both, query), False
-    if state.get("axes"):
-        return _unpacked(state["axes"]), False
-    axes: Projection | None = _KEPT_AXES.get(key)
-    if axes is not None:
-        return axes, False
-    axes = fit_projection((yield "chunks", 0))
-    _KEPT_AXES.put(key, axes)
-    return axes, state.get("version") is not None
+    return at_once(acorpus_projection(blocking(connection), corpus, query))
 
 
 async def acorpus_projection(
     connection: AsyncConnection, corpus: str, query: Vector | None
 ) -> Projection:
     """Do as `corpus_projection` does."""
-    state = _state(await connection.aread("retrieval/projection_read", corpus=corpus))
+    rows = await connection.aread("retrieval/projection_read", corpus=corpus)
+    state = rows[0] if rows else {}
     key = _key(connection.database, corpus, state)
-    async with _aflight(key):
-        fitting = _fitting(query, state, key)
-        try:
-            asked = next(fitting)
-            while True:
-                asked = fitting.send(await _amoments(connection, corpus, *asked, state))
-        except StopIteration as done:
-            axes, new = done.value
-        if new:
+    async with _flight(connection, key):
+        if query is not None:
+            both: Moments | None = _KEPT_MOMENTS.get(key)
+            if both is None:
+                both = Moments.none(len(query))
+                for items in _ITEMS:
+                    both += await _moments(connection, corpus, items, len(query), state)
+                _KEPT_MOMENTS.put(key, both)
+            return fit_projection(both, query)
+        if state.get("axes"):
+            return _unpacked(state["axes"])
+        axes: Projection | None = _KEPT_AXES.get(key)
+        if axes is not None:
+            return axes
+        axes = fit_projection(await _moments(connection, corpus, "chunks", 0, state))
+        _KEPT_AXES.put(key, axes)
+        if state.get("version") is not None:
             try:
-                kept = _keep(corpus, state, axes)
-                await connection.awrite("retrieval/projection_write", **kept)
+                packed = (axes.mean, axes.components.ravel(), axes.explained)
+                await connection.awrite(
+                    "retrieval/projection_write",
+                    corpus=corpus,
+                    version=state["version"],
+                    axes=np.concatenate(packed).tolist(),
+                )
             except DatabaseError as error:
-                _LOG.info(_NOT_KEPT, corpus, error)
-    return cast("Projection", axes)
+                _LOG.info("The axes of %r stay in this process: %s", corpus, error)
+        return axes
 
 
-def _moments(
-    connection: Connection,
-    corpus: str,
-    items: str,
-    dimensions: int,
-    state: dict[str, Any],
-) -> Moments:
-    """Return the sums over the vectors of all chunks or sentences."""
-    sums = _Sums()
-    name = connection.vector_statement(f"retrieval/projection_{items}")
-    for record in connection.stream(name, corpus=corpus, bound=_bound(state)):
-        sums.add(record["vector"])
-    return sums.moments(dimensions)
-
-
-async def _amoments(
+async def _moments(
     connection: AsyncConnection,
     corpus: str,
     items: str,
     dimensions: int,
     state: dict[str, Any],
 ) -> Moments:
+    """Return the sums over the vectors of all chunks or sentences."""
     sums = _Sums()
     fast = (await connection.acapabilities()).vector_values
     name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
@@ -238,11 +193,6 @@ def _bound(state: dict[str, Any]) -> str | None:
     return None if chunks <= SAMPLED else f"{int(SAMPLED / chunks * 16**8):08x}"
 
 
-def _state(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what is known of a corpus, nothing where it is not stored."""
-    return rows[0] if rows else {}
-
-
 def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     """Return what makes a version of a corpus different from any other."""
     if state.get("stamp") is None or state["version"] is None:
@@ -250,12 +200,6 @@ def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     if state["status"] != "complete":
         return None
     return database, corpus, state["stamp"], state["version"]
-
-
-def _keep(corpus: str, state: dict[str, Any], axes: Projection) -> dict[str, Any]:
-    """Return the parameters of the statement that keeps axes."""
-    packed = np.concatenate([axes.mean, axes.components.ravel(), axes.explained])
-    return {"corpus": corpus, "version": state["version"], "axes": packed.tolist()}
 
 
 def _unpacked(kept: list[float]) -> Projection:

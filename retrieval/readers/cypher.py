@@ -156,13 +156,15 @@ class _Statements:
 
     def anchors(self, asked: AnchorRequest, *, search: bool) -> _Queries[Candidates]:
         """Ask what passes the filter, then the index, then every chunk."""
-        hits = anchor_hits(asked.k)
+        anchors = anchor_hits(asked.k)
+        hits = max(anchors, asked.texts)
         values = {
             "corpus": self.corpus,
             "vector": asked.vector.tolist(),
             "hits": hits,
+            "anchors": anchors,
             "documents": asked.documents,
-            "texts": asked.texts,
+            "texts": asked.texts > 0,
         }
         if query := _index_query(asked.words):
             values |= {"words": query, "wordFetch": _WORD_FETCH}
@@ -175,7 +177,7 @@ class _Statements:
             if known is None or known not in _BROAD:
                 (row,) = yield text, params | values | {"most": most}
                 if row[5] < most:
-                    return _hits(row, complete=row[5] <= hits)
+                    return _hits(row, complete=row[5] <= anchors)
                 if known is not None:
                     if len(_BROAD) >= _MOST_BROAD:
                         _BROAD.clear()
@@ -183,12 +185,12 @@ class _Statements:
             self.broad = True
         if search:
             try:
-                return (yield from self._index("anchors_search", values, hits))
+                return (yield from self._index("anchors_search", values))
             except DatabaseError as error:
                 if type(error) is not DatabaseError:  # the server was lost
                     raise
                 _LOG.info("The index cannot be filtered inside: %s", error)
-        return (yield from self._index("anchors_index", values, hits))
+        return (yield from self._index("anchors_index", values))
 
     def _known(self, text: str, params: Mapping[str, Any], most: int) -> str | None:
         """Return a key of state and filter; None without one, or for many values."""
@@ -197,19 +199,21 @@ class _Statements:
             return None
         return content_key(text, repr((self.state, most, params)))
 
-    def _index(
-        self, name: str, values: dict[str, Any], hits: int
-    ) -> _Queries[Candidates]:
+    def _index(self, name: str, values: dict[str, Any]) -> _Queries[Candidates]:
         """Read the index, over-fetching, then scan."""
+        # Texts may be of fewer, or not of the very nearest: without a filter, no more
+        # is fetched for them.
+        hits, anchors = values["hits"], values["anchors"]
+        wanted = anchors if self.filter is None else hits
         text, params = self._text(f"retrieval/{name}", "c")
         text, params = self._worded(text, values), params | values
         for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
-            (row,) = yield text, {**params, "fetch": hits * factor}
-            if len(row[0]) >= hits:
+            (row,) = yield text, {**params, "fetch": max(hits, wanted * factor)}
+            if len(row[0]) >= wanted:
                 return _hits(row, complete=False)
         text, more = self._text("retrieval/anchors_scan", "c")
         (row,) = yield self._worded(text, values), params | more | values
-        return _hits(row, complete=len(row[0]) < hits)
+        return _hits(row, complete=len(row[0]) < anchors)
 
     def _worded(self, text: str, values: Mapping[str, Any]) -> str:
         """Return a statement that looks for words too, where there are any."""
@@ -230,9 +234,9 @@ def _index_query(words: str) -> str:
 def _hits(row: Sequence[Any], *, complete: bool) -> Candidates:
     """Return ids, vectors and documents, and hits by words, as candidates."""
     ids, vectors, documents, texts, worded, *_ = row
-    # `collect` passes over the nulls that are left of what is deleted meanwhile.
-    sizes = {len(part) for part in (ids, vectors, documents, texts) if part}
-    if len(sizes) > 1 or None in ids:
+    # Nulls are left of what is deleted meanwhile; what has its text may have no vector.
+    sizes = {len(part) for part in (ids, texts or vectors, documents) if part}
+    if len(sizes) > 1 or None in ids or None in vectors:
         raise DatabaseError("The corpus changed while it was searched: ask again.")
     known, worded = set(ids), _there(worded)
     more = [hit for hit in worded if hit[0] not in known]
@@ -359,7 +363,7 @@ class CypherReader(_Reader["Connection"]):
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector."""
         request = AnchorRequest(

@@ -85,21 +85,23 @@ class MemoryReader:
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks in the order of the graph."""
         ids = [self._graph.chunks[row].id for row in self._passing]
         vectors = self._vectors[self._passing]
         order = ranked(ids, cosines(vector, vectors))
-        best = sorted(order[: anchor_hits(k)])
+        hits = anchor_hits(k)
+        best = sorted(order[:hits])
         by_words: list[str] = []
         if words:
             all_texts = [self._graph.chunks[row].text for row in self._passing]
             found = np.array(bm25_scores(words, all_texts))
-            having = [i for i in ranked(ids, found) if found[i] > 0][: anchor_hits(k)]
+            having = [i for i in ranked(ids, found) if found[i] > 0][:hits]
             best = sorted({*best, *having})
             by_words = [ids[i] for i in having]
-        chunks = [self._graph.chunks[self._passing[i]] for i in best]
+        around = [*best, *order[hits:texts]]
+        chunks = [self._graph.chunks[self._passing[i]] for i in around]
         return Candidates(
             ids=tuple(chunk.id for chunk in chunks),
             vectors=vectors[best],

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from knowtrail.graph.blocking import Blocking, in_thread
+from knowtrail.graph.db.connection import AsyncConnection
+from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.questions import needs_words
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
     from knowtrail.retrieval.protocols import AsyncGraphReader, GraphReader
@@ -46,7 +48,10 @@ def open_reader(
     _look_at_terms(corpus, task)
     if (snapshot := _snapshot(corpus, task, settings)) is not None:
         return OpenReader(reader=snapshot, name="snapshot")
-    reader = CypherReader(
+    over: Any = (
+        AsyncCypherReader if isinstance(connection, AsyncConnection) else CypherReader
+    )
+    reader = over(
         connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
     return OpenReader(reader=reader, name="cypher")
@@ -63,14 +68,12 @@ async def open_areader(
 
     A snapshot is opened, and a filter decided for its chunks, in a thread.
     """
-    _look_at_terms(corpus, task)
-    snapshot = await asyncio.to_thread(_snapshot, corpus, task, settings)
-    if snapshot is not None:
-        return OpenReader(reader=snapshot, name="snapshot")
-    reader = AsyncCypherReader(
-        connection, corpus=corpus.name, filter=task.filter, state=corpus.state
-    )
-    return OpenReader(reader=reader, name="cypher")
+    blocks = isinstance(connection, Blocking)
+    own: Any = connection.own if isinstance(connection, Blocking) else connection
+    opening = partial(open_reader, own, corpus, task, settings=settings)
+    opened: OpenReader[Any] = await in_thread(connection, opening)
+    reader = Answering(opened.reader) if blocks else opened.reader
+    return OpenReader(reader=reader, name=opened.name)
 
 
 def _look_at_terms(corpus: CorpusInfo, task: Task) -> None:

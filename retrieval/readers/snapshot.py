@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from knowtrail.graph.errors import VectorError
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
@@ -46,48 +47,8 @@ _FEW = 8
 """A filter that passes less than one chunk of so many has only these compared."""
 _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
-_CHUNKS = """
-SELECT
-  c.row, c.id, c."index", c.firstSentence, c.lastSentence, c.startChar, c.endChar,
-  c.text_start, c.text_stop, c.sentences, c.neighbours, c.neighbour_ids, d.id, d.head
-FROM json_each(?) k
-JOIN chunk c ON c.id = k.value
-JOIN document d ON d.row = c.document
-"""
-_SENTENCES = """
-SELECT row, id, text, "index", startChar, endChar
-FROM sentence WHERE row IN (SELECT value FROM json_each(?))
-"""
-_WORDED = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rank, rowid LIMIT ?"
 _WORD_FETCH = 1_000
-_IDS = "SELECT row, id FROM chunk WHERE row IN (SELECT value FROM json_each(?))"
-_CUTS = """
-SELECT row, text_start, text_stop FROM chunk
-WHERE row IN (SELECT value FROM json_each(?))
-"""
-_DOCUMENTS = """
-SELECT c.row, c.id, d.id FROM chunk c JOIN document d ON d.row = c.document
-WHERE c.row IN (SELECT value FROM json_each(?))
-"""
-_MEMBERS = (
-    "SELECT row, sentence_ids FROM chunk WHERE row IN (SELECT value FROM json_each(?))"
-)
-_HOMES = """
-SELECT s.id, c.row, c.id FROM json_each(?) k
-JOIN sentence s ON s.id = k.value JOIN chunk c ON c.row = s.home ORDER BY k.key
-"""
-_NAMED = (
-    "SELECT row, size, chunks FROM term WHERE name IN (SELECT value FROM json_each(?))"
-)
-_ROWS = "SELECT row FROM chunk WHERE id IN (SELECT value FROM json_each(?))"
-_CHUNK_TERMS = """
-SELECT c.row, c.id, c.terms, c.text_start, c.text_stop, json_extract(d.head, '$[0]')
-FROM chunk c JOIN document d ON d.row = c.document
-WHERE c.row IN (SELECT value FROM json_each(?))
-"""
-_TERMS = (
-    "SELECT row, name, size FROM term WHERE row IN (SELECT value FROM json_each(?))"
-)
+_SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
 
 
 class _Members(Sequence[tuple[str, ...]]):
@@ -162,7 +123,7 @@ class SnapshotReader:
         *,
         documents: bool = False,
         words: str = "",
-        texts: bool = False,
+        texts: int = 0,
     ) -> Candidates:
         """Return the `anchor_hits(k)` nearest chunks, in the order of the snapshot.
 
@@ -177,15 +138,15 @@ class SnapshotReader:
             )
         hits = anchor_hits(k)
         with self.snapshot.reading():
-            rows, complete = self._nearest(vector, hits)
-            query = _DOCUMENTS if documents else _IDS
+            rows, complete = self._nearest(vector, max(hits, texts))
+            query = _SQL["documents"] if documents else _SQL["ids"]
             columns = self._found(query, rows)
             vectors = self._vectors[rows].astype(np.float64)
             if len(rows) > hits:
                 order = ranked(list(columns[0]), cosines(vector, vectors))
-                best = sorted(order[:hits])
+                best = [*sorted(order[:hits]), *order[hits:texts]]
                 rows = rows[best]
-                vectors = vectors[best]
+                vectors = vectors[best[:hits]]
                 columns = [tuple([column[i] for i in best]) for column in columns]
             worded = self._having(words, hits)
             if more := sorted({*worded}.difference(rows.tolist())):
@@ -193,12 +154,12 @@ class SnapshotReader:
                 columns = self._found(query, rows)
                 vectors = self._vectors[rows].astype(np.float64)
             places = {row: place for place, row in enumerate(rows.tolist())}
-            cuts = self._found(_CUTS, rows) if texts else ((), ())
+            cuts = self._found(_SQL["cuts"], rows) if texts else ((), ())
             bounds = zip(*cuts, strict=True)
             return Candidates(
                 ids=columns[0],
                 vectors=vectors,
-                complete=complete,
+                complete=complete and len(rows) <= hits,
                 documents=columns[1] if documents else (),
                 by_words=tuple(columns[0][places[row]] for row in worded),
                 texts=[_text(self.snapshot.texts[a:b]) for a, b in bounds],
@@ -209,7 +170,9 @@ class SnapshotReader:
         asked = " OR ".join(f'"{word}"' for word in dict.fromkeys(words_of(words)))
         if not asked:
             return []
-        found = self.snapshot.sql.execute(_WORDED, (asked, _WORD_FETCH)).fetchall()
+        found = self.snapshot.sql.execute(
+            _SQL["worded"], (asked, _WORD_FETCH)
+        ).fetchall()
         rows = np.array([row for (row,) in found], dtype=np.int64)
         best: list[int] = rows[self._allowed(rows)][:hits].tolist()
         return best
@@ -240,7 +203,9 @@ class SnapshotReader:
     ) -> Mapping[str, Visit]:
         """Return chunks with their sentences and, if wanted, their neighbours."""
         with self.snapshot.reading():
-            found = {row[1]: row for row in self.snapshot.of(_CHUNKS, list(chunk_ids))}
+            found = {
+                row[1]: row for row in self.snapshot.of(_SQL["chunks"], list(chunk_ids))
+            }
             sentences = self._sentences([row[9] for row in found.values()])
             return {
                 chunk_id: self._visit(found[chunk_id], sentences, neighbours=neighbours)
@@ -251,7 +216,7 @@ class SnapshotReader:
     def homes(self, sentence_ids: Sequence[str]) -> Candidates:
         """Return for each sentence the first chunk that holds it."""
         with self.snapshot.reading():
-            found = self.snapshot.of(_HOMES, list(sentence_ids))
+            found = self.snapshot.of(_SQL["homes"], list(sentence_ids))
             rows = np.array([row for _, row, _ in found], dtype=np.int64)
             return Candidates(
                 ids=tuple(chunk_id for _, _, chunk_id in found),
@@ -287,8 +252,8 @@ class SnapshotReader:
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
         with self.snapshot.reading():
-            asked = self.snapshot.of(_NAMED, list(names))
-            rows = [row for (row,) in self.snapshot.of(_ROWS, list(chunk_ids))]
+            asked = self.snapshot.of(_SQL["named"], list(names))
+            rows = [row for (row,) in self.snapshot.of(_SQL["rows"], list(chunk_ids))]
             if members:
                 found = unpacked(*(chunks for _, _, chunks in asked))
                 rows += found[self._allowed(found)].tolist()
@@ -316,10 +281,10 @@ class SnapshotReader:
     def _keep(self, kept: KeptTerms, asked: set[int], rows: set[int]) -> None:
         """Read what is not known yet of some terms, and of some chunks."""
         missing = [row for row in rows if row not in kept.chunks]
-        chunks = self.snapshot.of(_CHUNK_TERMS, missing)
+        chunks = self.snapshot.of(_SQL["chunk_terms"], missing)
         listed = unpacked(*(terms for _, _, terms, *_ in chunks)).tolist()
         unknown = [row for row in asked.union(listed) if row not in kept.terms]
-        for row, name, size in self.snapshot.of(_TERMS, unknown):
+        for row, name, size in self.snapshot.of(_SQL["terms"], unknown):
             kept.terms[row] = name, size
         names = [kept.terms[row][0] for row in listed]
         begin = 0
@@ -334,7 +299,7 @@ class SnapshotReader:
         """Return the rows of the members of broad terms that are opened."""
         found: list[int] = []
         for name in nearest.names:
-            for _, _, chunks in self.snapshot.of(_NAMED, [name]):
+            for _, _, chunks in self.snapshot.of(_SQL["named"], [name]):
                 rows = unpacked(chunks)  # in the order of their ids, and so of ties
                 rows = rows[self._allowed(rows)][:SAMPLE]
                 vectors = self._vectors[rows].astype(np.float64)
@@ -390,7 +355,7 @@ class SnapshotReader:
 
     def _sentences(self, members: Sequence[bytes]) -> dict[int, StoredSentence]:
         """Return the sentences that some chunks list, by their rows."""
-        found = self.snapshot.of(_SENTENCES, unpacked(*members).tolist())
+        found = self.snapshot.of(_SQL["sentences"], unpacked(*members).tolist())
         rows = [row for row, *_ in found]
         vectors = self.snapshot.sentence_vectors[rows].astype(np.float64)
         return {
@@ -410,7 +375,7 @@ class SnapshotReader:
     def _members(self, rows: Rows) -> list[tuple[str, ...]]:
         """Return the ids of the sentences of some chunks."""
         with self.snapshot.reading():
-            ids = self._found(_MEMBERS, rows)[0]
+            ids = self._found(_SQL["members"], rows)[0]
             return [tuple(members) for members in json.loads(f"[{','.join(ids)}]")]
 
     def _found(self, query: str, rows: Rows) -> list[tuple[str, ...]]:

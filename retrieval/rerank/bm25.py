@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
 
-_ASCII = re.compile(r"[a-z0-9]+")
 _UNSPACED = re.compile(
     "["
     "\u0e00-\u0eff"  # Thai, Lao
@@ -47,11 +46,8 @@ def words(text: str) -> list[str]:
     scripts without spaces between words, each two neighbouring characters are one, as
     is usual for searching them.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    if folded.isascii():
-        return _ASCII.findall(folded)
-    spaced = folded.translate(_SPACED)
-    if _UNSPACED.search(spaced) is None:
+    spaced = unicodedata.normalize("NFKC", text).casefold().translate(_SPACED)
+    if spaced.isascii() or _UNSPACED.search(spaced) is None:
         return spaced.split()
     return [part for word in spaced.split() for part in _parts(word)]
 

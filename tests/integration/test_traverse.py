@@ -516,7 +516,7 @@ def test_a_document_is_deleted_during_a_walk(
     """The walk goes on and is returned; it is stored whole, or not with a warning."""
     reader = Vanishing(own_isles, "isles", visited=visited)
     monkeypatch.setattr(
-        "knowtrail.retrieval.traverse.open_reader",
+        "knowtrail.retrieval.readers.opening.open_reader",
         lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
     )
 

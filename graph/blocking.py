@@ -1,0 +1,83 @@
+"""What is written once, as a coroutine, for callers that wait as for those that block.
+
+A coroutine that awaits nothing but methods of `Blocking` things never waits. So
+`at_once` runs it to its end without an event loop, also inside a running one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
+
+T = TypeVar("T")
+
+
+class Blocking:
+    """A synchronous thing with asynchronous methods: `aread` does what `read` does."""
+
+    def __init__(self, own: Any) -> None:
+        self.own = own
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.own, name[1:], None) if name[0] == "a" else None
+        if found is None:
+            return getattr(self.own, name)
+        return partial(_pieces if name == "astream" else _called, found)
+
+
+async def _called(found: Any, *args: Any, **kwargs: Any) -> Any:
+    return found(*args, **kwargs) if callable(found) else found
+
+
+async def _pieces(found: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
+    with closing(found(*args, **kwargs)) as pieces:
+        for piece in pieces:
+            yield piece
+
+
+def blocking(connection: Connection) -> AsyncConnection:
+    """Return a connection as coroutines take it."""
+    return cast("AsyncConnection", Blocking(connection))
+
+
+def likewise(connection: AsyncConnection, thing: T) -> T:
+    """Return a thing that blocks where the connection does."""
+    return cast("T", Blocking(thing)) if isinstance(connection, Blocking) else thing
+
+
+async def in_thread(
+    connection: AsyncConnection, function: Callable[..., T], *args: Any
+) -> T:
+    """Return what a function returns, called in a thread unless the caller blocks."""
+    if isinstance(connection, Blocking):
+        return function(*args)
+    return await asyncio.to_thread(function, *args)
+
+
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns that never waits."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        return cast("T", done.value)
+    raise RuntimeError("What was to be done at once waits for something.")
+
+
+def each_at_once(pieces: AsyncGenerator[T]) -> Generator[T]:
+    """Yield what an asynchronous generator yields that never waits."""
+    try:
+        while True:
+            try:
+                piece = at_once(pieces.__anext__())
+            except StopAsyncIteration:
+                return
+            yield piece
+    finally:
+        at_once(pieces.aclose())
