@@ -7,7 +7,7 @@ A coroutine that awaits nothing but methods of `Blocking` things never waits. So
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -26,6 +26,8 @@ class Blocking:
         self.own = own
 
     def __getattr__(self, name: str) -> Any:
+        if name == "own":  # of a copy that is being made
+            raise AttributeError(name)
         found = getattr(self.own, name[1:], None) if name[0] == "a" else None
         if found is None:
             return getattr(self.own, name)
@@ -37,7 +39,8 @@ async def _called(found: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 async def _pieces(found: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
-    with closing(found(*args, **kwargs)) as pieces:
+    pieces = found(*args, **kwargs)
+    with closing(pieces) if hasattr(pieces, "close") else nullcontext():
         for piece in pieces:
             yield piece
 
@@ -67,6 +70,7 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         work.send(None)
     except StopIteration as done:
         return cast("T", done.value)
+    work.close()
     raise RuntimeError("What was to be done at once waits for something.")
 
 

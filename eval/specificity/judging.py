@@ -425,7 +425,7 @@ class Outcome:
     it should; `slots_right` counts values that are right of `slots_found` and
     `slots_wanted`; `all_classes` is 0 where none were filtered, as in the control
     group; `told` is whether the user was told that something was left out or not
-    certain. `filtered` is whether chunks are searched among kept classes alone, and
+    certain. `filtered` is whether questions of its kind search kept classes alone, and
     `ranks` as `reciprocal_ranks` gives them.
     """
 

@@ -64,7 +64,8 @@ async def aserved_query(
     connection: AsyncConnection, embedder: Embedder, question: str
 ) -> list[float] | None:
     """Return the server's vector of a question, None where it has none."""
-    if not isinstance(embedder, ArrayEmbedder):
+    asks = getattr(connection, "asks_for_models", True)
+    if not (asks and isinstance(embedder, ArrayEmbedder)):
         return None
     texts = [embedder.query_prompt + question]
     found = await _asked(connection, embedder, texts)

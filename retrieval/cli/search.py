@@ -66,9 +66,9 @@ def search(
     from knowtrail.retrieval.search import check_threshold
     from knowtrail.retrieval.search import search as answer
 
-    asked = walk_asked(settings, question, options)
     check_threshold(score_threshold)
-    stage_of(rerank, rerank_candidates, k=asked["k"], settings=settings)
+    stage_of(rerank, rerank_candidates, k=options["k"], settings=settings)
+    asked = walk_asked(settings, question, options)
     with open_connection(settings) as connection:
         result = answer(
             connection,

@@ -201,10 +201,11 @@ class _Statements:
 
     def _index(self, name: str, values: dict[str, Any]) -> _Queries[Candidates]:
         """Read the index, over-fetching, then scan."""
-        # Texts may be of fewer, or not of the very nearest: without a filter, no more
-        # is fetched for them.
+        # Texts may be of fewer, or not of the very nearest: where the index has what is
+        # wanted alone, no more is fetched for them.
         hits, anchors = values["hits"], values["anchors"]
-        wanted = anchors if self.filter is None else hits
+        alone = self.filter is None and name == "anchors_search"
+        wanted = anchors if alone else hits
         text, params = self._text(f"retrieval/{name}", "c")
         text, params = self._worded(text, values), params | values
         for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
@@ -290,10 +291,10 @@ def _terms(rows: _Rows) -> TermsFound:
     # Each name is sent once, which is faster than once for each chunk that has it.
     # What is deleted meanwhile may come without its text or title.
     ((chunks, found, terms),) = rows
-    names: dict[int, list[str]] = {place: [] for place, *_ in found}
     found, terms = _there(found, 1), _there(terms)
+    names: dict[int, list[str]] = {place: [] for place, *_ in found}
     for name, _, places in terms:
-        for place in places:
+        for place in names.keys() & places:
             names[place].append(name)
     return TermsFound(
         chunks=chunks or 0,
@@ -309,7 +310,7 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
     visits = {}
     for of_chunk, sentences, neighbours, *vector in rows[0][0]:
         chunk = ChunkText(**dict(zip(_CHUNK, of_chunk, strict=True)))
-        if None in (chunk.id, chunk.document_id):
+        if None in (chunk.id, chunk.text, chunk.document_id):
             continue
         neighbours = _there(neighbours)
         visits[chunk.id] = Visit(
@@ -326,7 +327,7 @@ def _visits(rows: _Rows) -> dict[str, Visit]:
 
 
 def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[StoredSentence, ...]:
-    rows = _there(rows)
+    rows = _there(rows, 1)
     vectors = _matrix([row[-1] for row in rows])
     return tuple(
         StoredSentence(**dict(zip(_SENTENCE, (*row[:-1], vector), strict=True)))

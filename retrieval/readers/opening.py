@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from knowtrail.graph.blocking import Blocking, in_thread
-from knowtrail.graph.db.connection import AsyncConnection
+from knowtrail.graph.blocking import Blocking
 from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.questions import needs_words
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
-    from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
     from knowtrail.retrieval.protocols import AsyncGraphReader, GraphReader
@@ -45,12 +45,19 @@ def open_reader(
     Snapshots are in the home of the settings; without them only a task that insists on
     a snapshot looks for one, and raises `SnapshotError` if none is current.
     """
+    return _opened(CypherReader, connection, corpus, task, settings)
+
+
+def _opened(
+    over: Any,
+    connection: Connection | AsyncConnection,
+    corpus: CorpusInfo,
+    task: Task,
+    settings: Settings | None,
+) -> OpenReader[Any]:
     _look_at_terms(corpus, task)
     if (snapshot := _snapshot(corpus, task, settings)) is not None:
         return OpenReader(reader=snapshot, name="snapshot")
-    over: Any = (
-        AsyncCypherReader if isinstance(connection, AsyncConnection) else CypherReader
-    )
     reader = over(
         connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
@@ -68,12 +75,11 @@ async def open_areader(
 
     A snapshot is opened, and a filter decided for its chunks, in a thread.
     """
-    blocks = isinstance(connection, Blocking)
-    own: Any = connection.own if isinstance(connection, Blocking) else connection
-    opening = partial(open_reader, own, corpus, task, settings=settings)
-    opened: OpenReader[Any] = await in_thread(connection, opening)
-    reader = Answering(opened.reader) if blocks else opened.reader
-    return OpenReader(reader=reader, name=opened.name)
+    if isinstance(connection, Blocking):
+        opened = open_reader(connection.own, corpus, task, settings=settings)
+        return OpenReader(reader=Answering(opened.reader), name=opened.name)
+    asked = (AsyncCypherReader, connection, corpus, task, settings)
+    return await asyncio.to_thread(_opened, *asked)
 
 
 def _look_at_terms(corpus: CorpusInfo, task: Task) -> None:

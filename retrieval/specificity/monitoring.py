@@ -20,7 +20,7 @@ Group: TypeAlias = Literal["control", "treatment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecificityExperiment:
-    """An experiment: `treatment` filters and ranks by classes, `control` does neither.
+    """An experiment: `treatment` heeds classes, `control` neither filters nor ranks.
 
     The traffic split is the share of sessions that are treated, from 0 to 1. For
     another name, sessions are dealt anew.

@@ -270,7 +270,6 @@ def test_an_algorithm_of_ones_own(retriever: KnowtrailRetriever) -> None:
     assert [r.walk.algorithm for r in results] == ["auto", "mine"]
 
 
-@pytest.mark.thorough
 def test_processes_take_a_retriever(stored: Connection, server: Settings) -> None:
     """A pool of processes, as of joblib or Ray, pickles it; a copy connects anew."""
     assert server.uri is not None

@@ -297,7 +297,6 @@ async def test_asynchronous_calls_give_the_same(
     assert answers[2] == retriever.invoke(QUESTION)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("algorithm", DETERMINISTIC)
 async def test_asearch_is_search(
     stored: Connection, server: Settings, algorithm: str

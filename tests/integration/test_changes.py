@@ -31,7 +31,6 @@ from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource, article, redirect, title_of
 from tests.databases import plan_steps
 from tests.integration.ingest_child import FirstWords
-from tests.tiers import amount
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
@@ -142,9 +141,8 @@ def page(number, edition):
 
 
 @pytest.mark.thorough
-@pytest.mark.one_line
 @settings(
-    max_examples=amount(2, 30),
+    max_examples=15,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

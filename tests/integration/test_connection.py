@@ -221,7 +221,6 @@ def test_sync_and_async_read_the_same(server: Settings, connection: Connection) 
     assert asyncio.run(read()) == rows
 
 
-@pytest.mark.thorough
 def test_stream_gives_every_row_once(connection: Connection) -> None:
     """Rows that come in several fetches are all there, in order."""
     connection.write_all([_new_corpus(f"c{number:04}") for number in range(1_100)])

@@ -134,9 +134,8 @@ _STATES = st.lists(
 )
 
 
-@pytest.mark.one_line
 @settings(
-    max_examples=amount(2, 25),
+    max_examples=amount(2, 12),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -554,7 +553,6 @@ def test_corpus_names_that_cannot_be_used_are_refused(ingest):
             ingest([article(0)], corpus=name)
 
 
-@pytest.mark.thorough
 def test_corpora_in_one_database_do_not_touch_each_other(connection, ingest):
     """Edges stay inside a corpus; deleting one leaves the other as it was."""
     ingest(map(article, range(5)), corpus="a")

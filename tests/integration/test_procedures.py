@@ -394,7 +394,6 @@ def test_model_that_fails_is_told(
     assert message in str(caught.value.message)
 
 
-@pytest.mark.thorough
 @pytest.mark.timeout(60)
 def test_call_that_is_given_up_ends(driver: neo4j.Driver, parrot: Parrot) -> None:
     """The caller has its error at once, and the model is let go at its next word."""
@@ -456,7 +455,6 @@ def test_caller_that_locks_what_is_to_be_recorded_does_not_wait_for_ever(
     assert time.monotonic() - began < 45
 
 
-@pytest.mark.thorough
 def test_calls_run_side_by_side(driver: neo4j.Driver, parrot: Parrot) -> None:
     """A walk does not wait for an answer that takes long."""
     parrot.says('{"answer": "', *["word "] * 30, '"}', pause=0.1)

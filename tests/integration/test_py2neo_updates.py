@@ -16,6 +16,7 @@ from knowtrail.graph.py2neo import (
     Transaction,
     TransactionFinished,
 )
+from knowtrail.graph.py2neo.cypher_writing import cypher_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,6 +142,16 @@ def test_nodes_in_lists_of_parameters_may_hold_times(graph: Graph) -> None:
     text = "UNWIND $rows AS row RETURN toString(row.at)"
     found = graph.evaluate(text, rows=[Node("Event", at=at)])
     assert found == "2024-01-02T03:00:00+01:00[Europe/Berlin]"
+
+
+def test_moments_before_standard_time_are_read_as_they_are_written(
+    graph: Graph,
+) -> None:
+    """Both lines know the offset of a zone, of which one reads no seconds."""
+    at = datetime.datetime(1900, 1, 2, 3, tzinfo=ZoneInfo("Europe/Amsterdam"))
+    found = graph.evaluate(f"RETURN toString({cypher_repr(at)})")
+    assert found.startswith("1900-01-02T03:00")
+    assert found.endswith("[Europe/Amsterdam]")
 
 
 def test_a_service_takes_settings_that_are_not_said(server: Settings) -> None:

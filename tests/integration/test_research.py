@@ -769,7 +769,6 @@ def test_research_goes_with_its_corpus(isles: Connection) -> None:
     assert row["n"] == 0
 
 
-@pytest.mark.thorough
 def test_forgotten_documents_leave_no_word_in_findings(
     isles: Connection, server: Settings
 ) -> None:

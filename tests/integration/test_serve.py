@@ -339,9 +339,7 @@ def test_key_opens_the_door(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "by", [pytest.param(signal.SIGTERM, marks=pytest.mark.thorough), signal.SIGINT]
-)
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_cleanly(
     graph: Connection, words: list[str], env: dict[str, str], by: signal.Signals
 ) -> None:

@@ -351,7 +351,6 @@ def test_terms_of_two_corpora_are_apart(connection, ingest):
     assert sound(connection, "other") == []
 
 
-@pytest.mark.thorough
 def test_verify_finds_what_is_wrong_with_terms(connection, ingest):
     """Missing and doubled links, and links between corpora, are found."""
     ingest(TEXTS)

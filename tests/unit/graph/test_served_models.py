@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.errors import DatabaseError, UnavailableError
 from knowtrail.graph.models.array_embedder import ArrayEmbedder
 from knowtrail.graph.models.embedders import embed_texts
@@ -127,3 +128,5 @@ def test_only_what_takes_long_to_load_is_asked_for() -> None:
     assert isinstance(_served(_Server(), HashEmbedder()), HashEmbedder)
     assert _served(itself, model) is model
     assert isinstance(_served(_Server(), model), ServedEmbedder)
+    asking = aserved_query(blocking(itself), model, "x")  # type: ignore[arg-type]
+    assert (at_once(asking), itself.asked) == (None, [])

@@ -191,7 +191,6 @@ def slots_with(template_id: str, name: str, value: str) -> dict[str, str]:
     return {**found, name: value}
 
 
-@pytest.mark.thorough
 @each(("template_id", "name"), TEXTS)
 def test_injection_is_only_ever_a_string(template_id: str, name: str) -> None:
     """In every slot, the text of the query stays and nothing is found or changed."""
