@@ -70,6 +70,7 @@ async def test_same_prompt_has_the_same_answer_in_pieces(model: LanguageModel) -
     assert "".join(pieces) == "".join(apieces) == whole
 
 
+@pytest.mark.thorough
 def test_closed_stream_ends_the_work_of_the_server(model: LanguageModel) -> None:
     """Who stops reading frees the model for the next caller.
 

@@ -104,6 +104,7 @@ def test_one_call_says_template_and_slots(parrot: Parrot) -> None:
     assert isinstance(pipeline.rules, Understanding)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("question", "answer", "values"),
     [

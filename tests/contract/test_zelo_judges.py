@@ -273,6 +273,7 @@ def test_failures_of_the_server_end_after_all_attempts(
     assert len(service.requests) == 3
 
 
+@pytest.mark.thorough
 def test_answers_that_are_late_are_asked_for_again(
     service: Service, judge_with: Callable[[float], ChatJudge]
 ) -> None:

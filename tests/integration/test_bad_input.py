@@ -490,6 +490,7 @@ def test_links_between_files_do_not_hang_on_titles(user: User, tmp_path: Path) -
     assert user.wrong() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", ["texts", "texts/a.md"])
 def test_a_file_is_one_document_however_it_is_named(
     user: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str

@@ -249,6 +249,7 @@ def stored_texts(connection):
     return {(row["text"], row["id"]): row["e"] for row in rows}
 
 
+@pytest.mark.thorough
 def test_a_kept_index_proposes_neighbours_of_a_small_change(
     connection, server, monkeypatch
 ):
@@ -294,7 +295,14 @@ def similar_edges(connection):
     return {tuple(row.values()) for row in rows}
 
 
-@pytest.mark.parametrize("by", ["pairs", "cells", "cells made anew"])
+@pytest.mark.parametrize(
+    "by",
+    [
+        pytest.param("pairs", marks=pytest.mark.thorough),
+        "cells",
+        pytest.param("cells made anew", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatch, by):
     """Blocks whose edges are stored are not compared again; the end is the same.
 

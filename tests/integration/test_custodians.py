@@ -288,9 +288,9 @@ def test_an_interrupted_run_is_continued(
 @pytest.mark.parametrize(
     ("step", "times"),
     [
-        ("custodians/store", 2),
+        pytest.param("custodians/store", 2, marks=pytest.mark.thorough),
         pytest.param("ingest/documents", 1, marks=pytest.mark.thorough),
-        ("ingest/documents", 3),
+        pytest.param("ingest/documents", 3, marks=pytest.mark.thorough),
         pytest.param("ingest/corpus_complete", 1, marks=pytest.mark.thorough),
         ("custodians/about", 2),
     ],

@@ -284,6 +284,7 @@ def test_model_that_is_gone_leaves_what_there_was(stored: Connection) -> None:
     assert _sound(stored)
 
 
+@pytest.mark.thorough
 def test_long_document_is_read_to_its_end(stored: Connection, server: Settings) -> None:
     """Facts of its last passage are supported by sentences of the whole document."""
     text = " ".join(f"Glacier number {n} ends in the sea." for n in range(900))

@@ -254,6 +254,7 @@ def test_a_corpus_is_deleted_under_its_questioners(
     ]
 
 
+@pytest.mark.thorough
 def test_copies_of_a_corpus_have_working_files_of_their_own(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:

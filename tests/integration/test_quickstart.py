@@ -38,7 +38,12 @@ if TYPE_CHECKING:
 
     from tests.command_line import Outcome
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.slow,
+    pytest.mark.thorough,
+    pytest.mark.timeout(600),
+]
 
 NO_NETWORK = {
     "HF_HUB_OFFLINE": "1",

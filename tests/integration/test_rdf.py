@@ -151,6 +151,7 @@ def test_paths_that_end_in_an_empty_text_end_there(odd: Connection) -> None:
         assert found
 
 
+@pytest.mark.thorough
 def test_rows_that_nobody_reads_leave_no_session_open(odd: Connection) -> None:
     """Also where nothing but the collector ends them: who left a session is told."""
     before = {id(one) for one in open_sessions()}

@@ -336,6 +336,7 @@ def test_claims_that_no_call_is_left_for_are_checked_by_cosine(
     assert "2 by the cosine" in found.notes[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "rubbish", ["", "???", '{"notes": 7}', "[1, 2", '{"verdict": {"a": []}}']
 )
@@ -639,6 +640,7 @@ def test_a_question_in_no_language_has_a_report(
     assert "## What was not found" in found.markdown()
 
 
+@pytest.mark.thorough
 def test_a_database_that_stops_in_the_middle_leaves_what_it_has(
     isles: Connection, server: Settings
 ) -> None:

@@ -105,6 +105,7 @@ _STATES = st.lists(
 )
 
 
+@pytest.mark.thorough
 @settings(
     max_examples=amount(2, 12),
     deadline=None,
@@ -179,6 +180,7 @@ FILTERS: list[dict[str, Any] | None] = [
 ]
 
 
+@pytest.mark.thorough
 def test_walks_are_those_of_the_database(
     connection: Connection, ingest: Callable[..., object], tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_static_pictures_are_the_same_every_time(
     assert not re.search(rb"date>|20\d\d-\d\d-\d\d", first.replace(b"1999/", b""))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", HOSTILE)
 def test_svg_is_sound_and_holds_text_as_text(
     walk: Walk, visited: Passages, text: str
@@ -308,6 +309,7 @@ def test_matrix_picture_has_its_title(visited: Passages) -> None:
     assert "Cosines." in picture
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["global", "sequential"])
 def test_pages_tell_of_every_cell_and_step(
     walk: Walk, visited: Passages, layout: str
