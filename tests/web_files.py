@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+class _Server(ThreadingHTTPServer):
+    """A server whose callers may hang up: nothing is written of it."""
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing, where the standard library shows a traceback."""
+
+
 class WebFiles:
     """The files of a folder on the web; what it does may be changed at any time.
 
@@ -54,7 +61,7 @@ class WebFiles:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = _Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_port}"
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -132,7 +139,7 @@ def s3_files(folder: Path, *, denied: bool = False) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with _served(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as where:
+    with _served(_Server(("127.0.0.1", 0), Handler)) as where:
         yield f"?endpoint_override={where}&scheme=http&region=us-east-1"
 
 
