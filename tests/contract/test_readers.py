@@ -314,7 +314,7 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
         return tuple(replace(c, score=0.0) for c in step.considered[:5])
 
     walks = [
-        [walked(r, a, n) for a in ALGORITHMS.values() for n in range(amount(2, 4))]
+        [walked(r, a, n) for a in ALGORITHMS.values() for n in range(4)]
         for r in (reader, memory)
     ]
 

@@ -10,7 +10,6 @@ import pytest
 from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.readers import CypherReader
-from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +65,7 @@ def test_the_first_anchor_is_that_of_an_exact_search(
 ) -> None:
     """For at least 99 of 100 questions, near chunks and far from all of them."""
     connection, stored = many
-    count = amount(100, 300)
+    count = 300
     generator = np.random.default_rng(4)
     noise = generator.standard_normal((count, DIMENSIONS)) / np.sqrt(DIMENSIONS)
     near = stored[generator.choice(CHUNKS, size=count)]

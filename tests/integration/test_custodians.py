@@ -43,7 +43,6 @@ from knowtrail.ingest.verify import corpus_digest
 from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
 from tests.command_line import CommandLine
 from tests.databases import plan_steps
-from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -265,7 +264,7 @@ def test_an_interrupted_run_is_continued(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What was embedded and stored is not embedded again, and the graph is the same."""
-    count = amount(60, 400)
+    count = 400
     monkeypatch.setattr(pipeline, "TEXTS", count)
     file = _written(tmp_path, _invented(count))
     _ingest(connection, server, file)
@@ -522,7 +521,7 @@ def test_live_answers_are_those_of_memory(
     """The database and a copy in memory answer the same questions alike."""
     custodians = custodians_of(bundled_custodians())
     _ingest(connection, server, CustodianFile(bundled_custodians()), embedder=None)
-    asked = load_questions(bundled_questions("dev"))[: amount(15, 40)]
+    asked = load_questions(bundled_questions("dev"))[:40]
     live = open_pipeline(connection, server, record=False)
     memory = memory_pipeline(custodians)
 

@@ -622,7 +622,7 @@ def test_real_embedder_gives_equal_edges_in_another_order(connection, ingest):
 
     drop_vector_indexes(connection)
     model = load_embedder("sentence-transformers/all-MiniLM-L6-v2")
-    documents = [article(n, sentences=12) for n in range(amount(3, 6))]
+    documents = [article(n, sentences=12) for n in range(6)]
     options = IngestOptions()
 
     ingest(documents, corpus="one", embedder=model, options=options)

@@ -28,7 +28,6 @@ from knowtrail.retrieval.search import search
 from tests.command_line import ROOT
 from tests.corpora import ListSource, article, store_articles
 from tests.proxies import proxied
-from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,7 +183,7 @@ def test_four_corpora_at_once_and_two_ingests_of_one(
     connection: Connection, server: Settings, tmp_path: Path
 ) -> None:
     """Four homes fill four corpora; of two that want the same one, one is told."""
-    count = amount(6, 24)
+    count = 24
 
     def attempt(home: str, corpus: str) -> str:
         settings = replace(server, home=tmp_path / home)

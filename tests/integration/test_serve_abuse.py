@@ -21,7 +21,6 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from tests.corpora import store_articles
 from tests.ollama import MODEL, parrot_server
 from tests.serving import serving
-from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,7 +93,7 @@ def test_whatever_the_description_allows_is_answered_as_it_says(
 
         @given(operation.as_strategy())
         @settings(
-            max_examples=amount(8, 20),
+            max_examples=20,
             deadline=None,
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),

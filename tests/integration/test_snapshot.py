@@ -33,7 +33,6 @@ from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article, redirect
 from tests.databases import allow_vectors
-from tests.tiers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +106,7 @@ _STATES = st.lists(
 
 @pytest.mark.thorough
 @settings(
-    max_examples=amount(2, 12),
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -195,7 +194,7 @@ def test_walks_are_those_of_the_database(
             for graph in [reader(parse_filter(asked))]
             for name, algorithm in ALGORITHMS.items()
             if name != "llm_guided_traversal"
-            for number in range(amount(1, 3))
+            for number in range(3)
             for walk in [algorithm.walk(random_query(number, 32), WalkOptions())]
             for trail in [run(graph, walk)]
         }

@@ -21,7 +21,6 @@ from knowtrail.ingest.records import RawDocument, RawRedirect
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource
 from tests.found_terms import find_terms
-from tests.tiers import amount
 
 pytestmark = pytest.mark.integration
 
@@ -176,7 +175,7 @@ def test_redirects_are_terms(connection, ingest):
 
 @pytest.mark.thorough
 @settings(
-    max_examples=amount(2, 5),
+    max_examples=5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

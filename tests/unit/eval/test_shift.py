@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from knowtrail.eval.fields.shift import FieldShift, shifts
 from knowtrail.graph.errors import InputError
-from tests.tiers import amount
 
 
 def made(count: int, seed: int, **change: object) -> list[dict[str, object]]:
@@ -93,7 +92,7 @@ def test_many_fields_are_corrected_for() -> None:
 @pytest.mark.parametrize("kind", ["numbers", "values"])
 def test_values_of_one_record_are_no_evidence_of_their_own(kind: str) -> None:
     """With arrays whose elements are alike, false alarms are as rare as the level."""
-    rng, trials = np.random.default_rng(0), amount(100, 400)
+    rng, trials = np.random.default_rng(0), 400
 
     def records() -> list[dict[str, object]]:
         if kind == "numbers":
