@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.report import IngestReport
+    from knowtrail.ingest.sources import Source
 
 SENTENCES = 30
 WORDS = 60_000
@@ -184,12 +186,19 @@ def _cpu(settings: Settings) -> tuple[float, float, float]:
     )
 
 
-def loaded_by(door: str, size: int, settings: Settings) -> IngestReport:
+def loaded_by(
+    door: str,
+    size: int,
+    settings: Settings,
+    *,
+    source: Source | None = None,
+    embedder: Embedder | None = None,
+) -> IngestReport:
     """Ingest generated chunks by a door, until the indexes are made."""
-    sources = [Generated(size // SENTENCES)]
+    sources = [source or Generated(size // SENTENCES)]
     common: dict[str, Any] = {
         "corpus": CORPUS,
-        "embedder": Ready(),
+        "embedder": embedder or Ready(),
         "settings": settings,
         "options": OPTIONS,
     }

@@ -5,6 +5,8 @@ thousand rows, scaled. The second (`--link`) links whole corpora on a server: ge
 texts of 30 windows with names that documents share and ready vectors that drift around
 subjects, written by the product; then one document in a hundred changes (a sentence of
 most, some new, some gone) and is linked again. Each size has a server of its own.
+With `--bulk` they are loaded whole by the bulk door and asked first, as `questions`
+does; then everything by which they change is timed.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from __future__ import annotations
 import resource
 import time
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 from measure import Table, served
+from questions import ask, bulk_loaded
 from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
 from knowtrail.graph.batches import batched
@@ -43,18 +47,38 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from measure import Server
 
-_Stages = dict[str, tuple[float, float]]
-"""CPU seconds of this process and of the server, by stage."""
-
 CHUNKS = 30
+BESIDE = "beside"
 _NAMES = 20_000
 _LETTERS = "bdfgklmnprstvz"
+
+
+@dataclass(frozen=True, slots=True)
+class _Took:
+    """What a step took.
+
+    Attributes:
+        stages: CPU seconds of this process and of the server, by stage.
+        seconds: On the clock.
+        more: What else there is to say of it.
+    """
+
+    stages: dict[str, tuple[float, float]]
+    seconds: float
+    more: Sequence[str] = ()
+
+
+_Step = tuple[str, _Took]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--sizes", type=int, nargs="+", help="(10000 100000)")
     parser.add_argument("--link", action="store_true", help="link corpora on a server")
+    parser.add_argument(
+        "--bulk", action="store_true", help="whole corpora by the bulk door, asked too"
+    )
+    parser.add_argument("--questions", type=int, default=20, help="with --bulk (20)")
     parser.add_argument("--changes", type=int, default=3, help="of 1 %% (3)")
     parser.add_argument(
         "--real", action="store_true", help="the sample's texts, by the index always"
@@ -64,8 +88,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     """Measure each size and print the tables."""
     sizes = sorted(given.sizes or ([2000] if given.small else [10_000, 100_000]))
-    if given.link:
-        _linked(sizes, given.changes)
+    if given.bulk or given.link:
+        costs = partial(_loaded_costs, given.questions) if given.bulk else _linked_costs
+        _followed(sizes, partial(costs, given.changes))
         return
     table = Table(
         title=f"growth: {OPTIONS.inter_top_x} neighbours of each chunk",
@@ -83,77 +108,116 @@ def run(given: argparse.Namespace) -> None:
     table.print()
 
 
-def _linked(sizes: Sequence[int], changes: int) -> None:
-    """Link a corpus of each size, change it, and print what that took."""
+def _followed(sizes: Sequence[int], costs: Callable[[int], Iterator[_Step]]) -> None:
+    """Follow a corpus of each size through its life, and print what each step took."""
     table = Table(
-        title="growth: linking, CPU seconds here and on the server, by stage",
-        columns=("chunks", "what", "CPU s", "share", "stages", "peak MiB here"),
+        title="growth: CPU seconds here and on the server, by stage",
+        columns=("chunks", "what", "s", "CPU s", "share", "stages", "peak MiB here"),
     )
     for size in sizes:
-        with served() as server:
-            first = 0.0
-            for what, stages, more in _costs(server, size, changes):
-                whole = sum(map(sum, stages.values()))
-                first = first or whole
-                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-                told = (f"{n} {a:.1f} + {b:.1f}" for n, (a, b) in stages.items())
-                table.add(
-                    f"{size:,}",
-                    what,
-                    f"{whole:.1f}",
-                    f"{whole / first:.1%}",
-                    "; ".join([*told, *more]),
-                    f"{peak:.0f}",
-                )
-                print(table.rows[-1], flush=True)
+        first = 0.0
+        for what, took in costs(size):
+            cpu = sum(map(sum, took.stages.values()))
+            first = first or cpu
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            told = (f"{n} {a:.1f} + {b:.1f}" for n, (a, b) in took.stages.items())
+            table.add(
+                f"{size:,}",
+                what,
+                f"{took.seconds:.1f}",
+                f"{cpu:.1f}",
+                f"{cpu / first:.1%}" if first else "-",
+                "; ".join([*told, *took.more]),
+                f"{peak:.0f}",
+            )
+            print(table.rows[-1], flush=True)
     table.print()
 
 
-def _costs(
-    server: Server, size: int, changes: int
-) -> Iterator[tuple[str, _Stages, list[str]]]:
-    """Yield what each step costs, and what else there is to say of it."""
-    connection, count = server.connection, size // CHUNKS
-    options = replace(OPTIONS, themes="none")
-    embedder = _Drifting()
-    open_corpus(
-        connection, CORPUS, embedder=embedder, options=options, language_model="none"
-    )
-    _write(server, embedder, range(count))
-    stages = _timed(
-        server,
-        lambda progress: link_corpus(
+def _loaded_costs(questions: int, changes: int, size: int) -> Iterator[_Step]:
+    """Yield what each step of a whole corpus costs; ask it in between."""
+    embedder, count = _Drifting(), size // CHUNKS
+    pages = _Pages([(n, 0) for n in range(count)])
+    with bulk_loaded(size, source=pages, embedder=embedder) as (server, report):
+        told = [f"{stage} {seconds:.0f}" for stage, seconds in report.seconds.items()]
+        yield "bulk load", _Took({}, sum(report.seconds.values()), told)
+        if questions:
+            ask(server, questions, indexed=True, embedder=embedder)
+        yield from _life(server, embedder, count, changes)
+
+
+def _linked_costs(changes: int, size: int) -> Iterator[_Step]:
+    """Yield what linking chunks costs, and each step afterwards."""
+    with served() as server:
+        connection, count = server.connection, size // CHUNKS
+        options = replace(OPTIONS, themes="none")
+        embedder = _Drifting()
+        open_corpus(
             connection,
-            corpus=CORPUS,
-            version=1,
+            CORPUS,
+            embedder=embedder,
             options=options,
-            work=server.settings.home / "work",
-            progress=progress,
-        ),
-    )
-    connection.write("ingest/corpus_complete", name=CORPUS)
-    (row,) = connection.read("corpus/show", name=CORPUS)
-    counts = ("terms", "similarInter", "mentions", "names")
-    method = row["settings"].get("similarMethod", "exact")
-    recall = f"{method}, recall {row['settings'].get('similarRecall', 1.0):.2%}"
-    edges = ", ".join(f"{row[n]:,} {n}" for n in counts)
-    yield "linking", stages, [edges, recall]
+            language_model="none",
+        )
+        _write(server, embedder, range(count))
+        took = _timed(
+            server,
+            lambda progress: link_corpus(
+                connection,
+                corpus=CORPUS,
+                version=1,
+                options=options,
+                work=server.settings.home / "work",
+                progress=progress,
+            ),
+        )
+        connection.write("ingest/corpus_complete", name=CORPUS)
+        (row,) = connection.read("corpus/show", name=CORPUS)
+        counts = ("terms", "similarInter", "mentions", "names")
+        method = row["settings"].get("similarMethod", "exact")
+        recall = f"{method}, recall {row['settings'].get('similarRecall', 1.0):.2%}"
+        edges = ", ".join(f"{row[n]:,} {n}" for n in counts)
+        yield "linking", replace(took, more=[edges, recall])
+        yield from _life(server, embedder, count, changes)
+
+
+def _life(
+    server: Server, embedder: _Drifting, count: int, changes: int
+) -> Iterator[_Step]:
+    """Yield what changing, examining and deleting a corpus costs."""
     for number in range(changes):
-        yield f"change {number + 1}", _changed(server, embedder, count, number), []
-    asked: tuple[tuple[str, Callable[[Server], Sequence[Any]]], ...] = (
-        ("doctor", _recalls),
-        ("show", lambda server: server.connection.read("corpus/show", name=CORPUS)),
-        ("verify", _wrong),
-        ("delete", lambda server: [delete_corpus(server.connection, CORPUS)]),
+        yield f"change {number + 1}", _changed(server, embedder, count, number)
+    connection = server.connection
+    pages = _Pages([(n, 0) for n in range(max(1, count // 10))])
+    steps: tuple[tuple[str, Callable[[], Sequence[Any]]], ...] = (
+        ("doctor", lambda: _recalls(server)),
+        ("show", lambda: connection.read("corpus/show", name=CORPUS)),
+        ("verify", lambda: _wrong(server)),
+        ("ingest of a tenth beside it", lambda: _beside(server, pages, embedder)),
+        ("its deletion", lambda: [delete_corpus(connection, BESIDE)]),
+        ("deletion of the corpus", lambda: [delete_corpus(connection, CORPUS)]),
     )
-    for what, work in asked:
-        took: list[Any] = []
+    for what, work in steps:
+        found: list[Any] = []
 
-        def answered(_: object, work: Any = work, took: list[Any] = took) -> None:
-            took.extend(work(server))
+        def answered(_: object, work: Any = work, found: list[Any] = found) -> None:
+            found.extend(work())
 
-        stages = _timed(server, answered)
-        yield what, stages, [one for one in took if isinstance(one, str)]
+        took = _timed(server, answered)
+        yield what, replace(took, more=[one for one in found if isinstance(one, str)])
+
+
+def _beside(server: Server, pages: _Pages, embedder: _Drifting) -> list[str]:
+    """Ingest another corpus by Bolt."""
+    report = pipeline.ingest_corpus(
+        server.connection,
+        [pages],
+        corpus=BESIDE,
+        embedder=embedder,
+        settings=server.settings,
+        options=replace(OPTIONS, themes="none"),
+    )
+    return [f"{stage} {seconds:.0f} s" for stage, seconds in report.seconds.items()]
 
 
 def _recalls(server: Server) -> list[str]:
@@ -172,8 +236,8 @@ def _wrong(server: Server) -> list[str]:
     ]
 
 
-def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _Stages:
-    """Change one document in a hundred; return the seconds of each stage."""
+def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _Took:
+    """Change one document in a hundred; return what linking took."""
     connection = server.connection
     few = max(1, count // 1000)
     edited = range(few, max(3, count // 100) - few)
@@ -185,18 +249,18 @@ def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _S
         *(((n + number * count // 7) * 31 % count, number + 1) for n in edited),
         *((count + first + n, 0) for n in range(few)),
     ]
-    again: _Stages = {}
+    again: list[_Took] = []
 
     def linked(*args: Any, **more: Any) -> Any:
         found = _timed(
             server,
             lambda progress: link_corpus(*args, **more | {"progress": progress}),
         )
-        again.update(found)
+        again.append(found)
         return Counters()
 
     pipeline.link_corpus = linked  # type: ignore[attr-defined]
-    pipeline.ingest_corpus(
+    report = pipeline.ingest_corpus(
         connection,
         [_Pages(pages)],
         corpus=CORPUS,
@@ -204,7 +268,8 @@ def _changed(server: Server, embedder: _Drifting, count: int, number: int) -> _S
         settings=server.settings,
     )
     pipeline.link_corpus = link_corpus  # type: ignore[attr-defined]
-    return again
+    told = [f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items()]
+    return replace(again[0], more=told)
 
 
 def _write(server: Server, embedder: _Drifting, numbers: range) -> None:
@@ -239,8 +304,8 @@ def _write(server: Server, embedder: _Drifting, numbers: range) -> None:
         ])
 
 
-def _timed(server: Server, link: Callable[[Callable[..., None]], object]) -> _Stages:
-    """Link, and return the CPU seconds here and on the server by stage."""
+def _timed(server: Server, work: Callable[[Callable[..., None]], object]) -> _Took:
+    """Do something that tells its stages, and return what it took."""
     taken: defaultdict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
     server.quiet()
 
@@ -256,9 +321,10 @@ def _timed(server: Server, link: Callable[[Callable[..., None]], object]) -> _St
         taken[stage] = here, there
         stage, before = name, after
 
-    link(progress)
+    start = time.perf_counter()
+    work(progress)
     progress("end")
-    return dict(taken)
+    return _Took(dict(taken), time.perf_counter() - start)
 
 
 class _Pages:

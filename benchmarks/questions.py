@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.ingest.report import IngestReport
+    from knowtrail.ingest.sources import Source
 
     Side = Callable[["Question", int | None], int]
 
@@ -54,6 +57,10 @@ ALGORITHMS = {
 }
 WORDS = 8
 """Words of a chunk that its question has."""
+WARMING = 3
+SLOW = 1.0
+FEW = 5
+"""A side that takes more than `SLOW` seconds a question answers `FEW`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,36 +82,51 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Load each size into a server of its own and measure it."""
-    logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
     count = given.questions or (5 if given.small else 50)
     for size in given.sizes or ([600] if given.small else [30_000]):
-        with tempfile.TemporaryDirectory(prefix="knowtrail-benchmark-") as name:
-            settings = replace(Settings.from_env(home=Path(name)), uri=None)
-            try:
-                report = loaded_by("bulk", size, settings)
-                stages = ", ".join(f"{k} {v:.0f}" for k, v in report.seconds.items())
-                print(f"{size:,} chunks loaded; seconds: {stages}", flush=True)
-                with (
-                    join_server(
-                        settings.home,
-                        version=settings.neo4j_version,
-                        heap=settings.heap,
-                        page_cache=settings.page_cache,
-                    ) as lease,
-                    open_connection(settings) as connection,
-                ):
-                    info = lease.info
-                    reached = settings.with_server(
-                        uri=info.uri, username=info.username, password=info.password
-                    )
-                    _spread(connection)
-                    if given.indexed:
-                        apply_schema(connection, filters=["chunk.share"])
-                    server = Server(connection, reached, info.pid)
-                    server.quiet()
-                    _measure(server, _questions(connection, count))
-            finally:
-                stop_server(settings.home)
+        with bulk_loaded(size) as (server, _):
+            ask(server, count, indexed=given.indexed)
+
+
+@contextmanager
+def bulk_loaded(
+    size: int, *, source: Source | None = None, embedder: Embedder | None = None
+) -> Iterator[tuple[Server, IngestReport]]:
+    """Yield a server of its own with a corpus loaded by the bulk door."""
+    with tempfile.TemporaryDirectory(prefix="knowtrail-benchmark-") as name:
+        settings = replace(Settings.from_env(home=Path(name)), uri=None)
+        try:
+            report = loaded_by("bulk", size, settings, source=source, embedder=embedder)
+            stages = ", ".join(f"{k} {v:.0f}" for k, v in report.seconds.items())
+            print(f"{size:,} chunks loaded; seconds: {stages}", flush=True)
+            with (
+                join_server(
+                    settings.home,
+                    version=settings.neo4j_version,
+                    heap=settings.heap,
+                    page_cache=settings.page_cache,
+                ) as lease,
+                open_connection(settings) as connection,
+            ):
+                info = lease.info
+                reached = settings.with_server(
+                    uri=info.uri, username=info.username, password=info.password
+                )
+                yield Server(connection, reached, info.pid), report
+        finally:
+            stop_server(settings.home)
+
+
+def ask(
+    server: Server, count: int, *, indexed: bool, embedder: Embedder | None = None
+) -> None:
+    """Ask a loaded corpus, and print the table; its chunks get their numbers first."""
+    logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
+    _spread(server.connection)
+    if indexed:
+        apply_schema(server.connection, filters=["chunk.share"])
+    server.quiet()
+    _measure(server, _questions(server.connection, count, embedder or Ready()))
 
 
 def _spread(connection: Connection) -> None:
@@ -123,7 +145,9 @@ def _spread(connection: Connection) -> None:
         )
 
 
-def _questions(connection: Connection, count: int) -> list[Question]:
+def _questions(
+    connection: Connection, count: int, embedder: Embedder
+) -> list[Question]:
     """Return questions to chunks spread over the corpus; the seed is fixed."""
     generator = np.random.default_rng(0)
     rows = connection.query(
@@ -131,7 +155,7 @@ def _questions(connection: Connection, count: int) -> list[Question]:
         {"count": count},
     )
     texts = [row["text"] for row in rows]
-    vectors = Ready().embed_array(texts)
+    vectors = np.array(embedder.embed_documents(texts))
     vectors += generator.standard_normal(vectors.shape) / np.sqrt(DIMENSIONS)
     return [
         Question(text=_asked(text, generator), vector=vector)
@@ -247,11 +271,17 @@ def _measure(server: Server, questions: Sequence[Question]) -> None:
         seconds: dict[str, list[float]] = {name: [] for name in sides}
         trips: dict[str, list[int]] = {name: [] for name in sides}
         hits: dict[str, list[int]] = {name: [] for name in sides}
-        for side in sides.values():
-            for question in questions[:3]:
+        slow = set()
+        for name, side in sides.items():
+            begin = time.perf_counter()
+            for question in questions[:WARMING]:
                 side(question, below)
-        for question in questions:
+            if time.perf_counter() - begin > WARMING * SLOW:
+                slow.add(name)
+        for number, question in enumerate(questions):
             for name, side in sides.items():
+                if name in slow and number >= FEW:
+                    continue
                 with _counted() as ran:
                     begin = time.perf_counter()
                     hits[name].append(side(question, below))

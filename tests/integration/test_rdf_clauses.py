@@ -114,7 +114,7 @@ def test_statements_of_files_are_understood(session_connection: Connection) -> N
     params: dict[str, Any] = {"after": "", "limit": 1, "corpus": "", "rows": []}
     texts = [
         text
-        for label in list(LABELS)[::1]
+        for label in LABELS
         for key in [LABELS[label].key]
         for text in (
             page_text(label, key, first=True, unkeyed=False, corpus=True),
