@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from knowtrail.graph.blocking import Blocking, at_once, blocking
+from knowtrail.graph.blocking import Blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
@@ -31,7 +31,7 @@ from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projec
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable
 
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection
     from knowtrail.retrieval.protocols import Vector
 
 _LOG = logging.getLogger(__name__)
@@ -127,17 +127,10 @@ async def _flight(connection: AsyncConnection, key: Hashable) -> AsyncIterator[N
         yield
 
 
-def corpus_projection(
-    connection: Connection, corpus: str, query: Vector | None
-) -> Projection:
-    """Return the main axes of a corpus, or those fitted to a question too."""
-    return at_once(acorpus_projection(blocking(connection), corpus, query))
-
-
 async def acorpus_projection(
     connection: AsyncConnection, corpus: str, query: Vector | None
 ) -> Projection:
-    """Do as `corpus_projection` does."""
+    """Return the main axes of a corpus, or those fitted to a question too."""
     rows = await connection.aread("retrieval/projection_read", corpus=corpus)
     state = rows[0] if rows else {}
     key = _key(connection.database, corpus, state)

@@ -16,10 +16,11 @@ import re
 from collections.abc import Generator
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import content_key
@@ -36,7 +37,7 @@ from knowtrail.retrieval.protocols import (
     Visit,
     anchor_hits,
 )
-from knowtrail.retrieval.readers.axes import acorpus_projection, corpus_projection
+from knowtrail.retrieval.readers.axes import acorpus_projection
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
 
@@ -85,7 +86,6 @@ _MOST_BROAD, _MOST_VALUES = 100, 1_000
 _Rows: TypeAlias = list[list[Any]]
 _Query: TypeAlias = tuple[str, dict[str, Any]]
 T = TypeVar("T")
-C = TypeVar("C", bound="Connection | AsyncConnection")
 _Queries: TypeAlias = Generator[_Query, _Rows, T]
 """Statements to run one after the other; those that are refused are thrown."""
 
@@ -335,10 +335,12 @@ def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[StoredSentence, ...]:
     )
 
 
-class _Reader(Generic[C]):
+class AsyncCypherReader:
+    """An `AsyncGraphReader` over a Neo4j database, which is not closed here."""
+
     def __init__(
         self,
-        connection: C,
+        connection: AsyncConnection,
         *,
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
@@ -353,9 +355,41 @@ class _Reader(Generic[C]):
         state = None if state is None else (connection.database, state)
         self._statements = _Statements(corpus=corpus, filter=filter, state=state)
 
+    async def aanswer(self, request: Request) -> Response:
+        """Answer as the methods of `CypherReader` do."""
+        if isinstance(request, ProjectionRequest):
+            corpus = self._statements.corpus
+            return await acorpus_projection(self._connection, corpus, request.query)
+        server = await self._connection.acapabilities()
+        queries = self._statements.answer(request, server)
+        try:
+            query = next(queries)
+            while True:
+                try:
+                    rows = await self._connection.avalues(*query)
+                except DatabaseError as error:
+                    query = queries.throw(error)
+                else:
+                    query = queries.send(rows)
+        except StopIteration as done:
+            return cast("Response", done.value)
 
-class CypherReader(_Reader["Connection"]):
-    """A `GraphReader` over a Neo4j database, which is not closed here."""
+
+class CypherReader:
+    """A `GraphReader` over a Neo4j database: what `AsyncCypherReader` is, at once."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        corpus: str,
+        filter: Filter | None = None,  # noqa: A002
+        state: Hashable = None,
+    ) -> None:
+        """Prepare a reader; see `AsyncCypherReader`."""
+        self._reader = AsyncCypherReader(
+            blocking(connection), corpus=corpus, filter=filter, state=state
+        )
 
     def anchors(
         self,
@@ -403,44 +437,7 @@ class CypherReader(_Reader["Connection"]):
 
     def projection(self, query: Vector | None = None) -> Projection:
         """Return the main axes of the corpus, or those fitted to a question."""
-        return corpus_projection(self._connection, self._statements.corpus, query)
+        return cast("Projection", self._answer(ProjectionRequest(query=query)))
 
-    def _answer(self, request: Request) -> Any:
-        queries = self._statements.answer(request, self._connection.capabilities)
-        try:
-            query = next(queries)
-            while True:
-                try:
-                    rows = self._rows(*query)
-                except DatabaseError as error:
-                    query = queries.throw(error)
-                else:
-                    query = queries.send(rows)
-        except StopIteration as done:
-            return done.value
-
-    def _rows(self, text: str, params: dict[str, Any]) -> _Rows:
-        return self._connection.values(text, params)
-
-
-class AsyncCypherReader(_Reader["AsyncConnection"]):
-    """The asynchronous twin of `CypherReader`."""
-
-    async def aanswer(self, request: Request) -> Response:
-        """Answer as the methods of `CypherReader` do."""
-        if isinstance(request, ProjectionRequest):
-            corpus = self._statements.corpus
-            return await acorpus_projection(self._connection, corpus, request.query)
-        server = await self._connection.acapabilities()
-        queries = self._statements.answer(request, server)
-        try:
-            query = next(queries)
-            while True:
-                try:
-                    rows = await self._connection.avalues(*query)
-                except DatabaseError as error:
-                    query = queries.throw(error)
-                else:
-                    query = queries.send(rows)
-        except StopIteration as done:
-            return cast("Response", done.value)
+    def _answer(self, request: Request) -> Response:
+        return at_once(self._reader.aanswer(request))

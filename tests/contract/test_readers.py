@@ -346,13 +346,14 @@ async def test_asynchronous_walks_are_the_same(
 def trips(reader: CypherReader, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note the statements that a reader runs from now on."""
     asked: list[str] = []
-    plain = reader._rows
+    connection = reader._reader._connection
+    plain = connection.avalues
 
-    def rows(text: str, params: dict[str, Any]) -> Any:
+    async def values(text: str, params: dict[str, Any]) -> Any:
         asked.append(text)
-        return plain(text, params)
+        return await plain(text, params)
 
-    monkeypatch.setattr(reader, "_rows", rows)
+    monkeypatch.setattr(connection, "avalues", values)
     return asked
 
 
@@ -540,16 +541,16 @@ def test_a_hop_sends_no_more_of_a_larger_corpus(
     sizes: dict[str, list[int]] = {}
     for name in ("large", "small"):
         reader = CypherReader(connection, corpus=name)
-        plain, sent = reader._rows, sizes.setdefault(name, [])
+        server, sent = reader._reader._connection, sizes.setdefault(name, [])
 
-        def counted(
-            text: str, params: Any, plain: Any = plain, sent: Any = sent
+        async def counted(
+            *query: Any, plain: Any = server.avalues, sent: Any = sent
         ) -> Any:
-            rows = plain(text, params)
+            rows = await plain(*query)
             sent.append(len(json.dumps(rows, default=lambda v: v.to_native())))
             return rows
 
-        monkeypatch.setattr(reader, "_rows", counted)
+        monkeypatch.setattr(server, "avalues", counted)
         run(reader, ALGORITHMS["query_traversal"].walk(random_query(5), BUDGET))
 
     assert len(large.chunks) > 20 * len(small.chunks)

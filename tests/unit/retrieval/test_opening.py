@@ -67,7 +67,7 @@ def test_only_a_corpus_at_rest_has_a_state(more: dict[str, Any], known: bool) ->
         task,
     )
 
-    state = opened.reader._statements.state  # type: ignore[attr-defined]
+    state = opened.reader._reader._statements.state  # type: ignore[attr-defined]
     assert state == (("neo4j", ("b", "s", 3)) if known else None)
 
 
