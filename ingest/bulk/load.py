@@ -28,8 +28,8 @@ from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.server.loading import import_store, stopped_server
 from knowtrail.graph.session import open_connection
 from knowtrail.ingest.bulk.columns import INPUT, ColumnFiles
-from knowtrail.ingest.bulk.spool import Spool
-from knowtrail.ingest.corpus import known_corpus
+from knowtrail.ingest.bulk.spool import LINKING, Spool
+from knowtrail.ingest.corpus import known_corpus, work_key
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_locked
@@ -295,6 +295,10 @@ def _finish(
     for rows in batched(manifest["blanks"]):
         connection.write("bulk/blanks", rows=list(rows))
     connection.write("bulk/blank_anchors", corpus=corpus)
+    # Working files of linking, renamed as those of the loaded corpus.
+    key = work_key(connection, corpus, str(stored[0]["properties"].get("createdAt")))
+    for path in (folder / LINKING).glob("*"):
+        path.replace(folder.parent / f"{key}{path.name[len(key) :]}")
     connection.write("bulk/loaded", name=corpus, properties=manifest["corpus"])
     (folder / "spool.sqlite").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

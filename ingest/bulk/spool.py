@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from knowtrail.ingest.store import EmbeddedDocument
 
 _FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
+LINKING = "linking"
+"""Folder of working files, which the loaded corpus takes over."""
 _FORMAT = 1
 """Of the files; a spool of another is not gone on with."""
 
@@ -99,7 +101,7 @@ class Spool(Connection):
         """Forget a linking that was not completed: its edges are not whole."""
         (done,) = self._database.execute(_SQL["own"]["linked"]).fetchone()
         if not done:
-            for part in ("edges", "linking"):
+            for part in ("edges", LINKING):
                 shutil.rmtree(self.folder / part, ignore_errors=True)
             self._do(
                 "UPDATE corpus SET properties = json_remove(properties, '$.linkState')"
@@ -108,7 +110,7 @@ class Spool(Connection):
     @property
     def work(self) -> Path:
         """Return where linking keeps its working files."""
-        return self.folder / "linking"
+        return self.folder / LINKING
 
     def _opened(self) -> sqlite3.Connection:
         """Return a connection; reads go on beside writes."""
@@ -350,8 +352,8 @@ class Spool(Connection):
 
     @property
     def size(self) -> int:
-        """Return the bytes of the folder's files."""
-        files = self.folder.rglob("*")
+        """Return the bytes of the folder's files, without those of linking."""
+        files = (p for p in self.folder.rglob("*") if self.work not in p.parents)
         return sum(path.stat().st_size for path in files if path.is_file())
 
     def finish(self) -> tuple[list[str], int, int]:
@@ -361,7 +363,6 @@ class Spool(Connection):
             (noted,) = self._database.execute("SELECT edges FROM corpus").fetchone()
         if not noted:
             return [], 0, 0
-        shutil.rmtree(self.work, ignore_errors=True)
         arguments, nodes, relationships = json.loads(noted)
         return arguments, nodes, relationships
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,15 +52,16 @@ def home(tmp_path):
     stop_server(home)
 
 
-def by_bolt(connection, home):
+def by_bolt(connection, home, items=ITEMS, **more):
     """Ingest by Bolt; return digest and vectors."""
     settings = Settings.from_env(env={}, home=home)
     pipeline.ingest_corpus(
         connection,
-        [ListSource(ITEMS)],
+        [ListSource(items)],
         corpus=CORPUS,
         embedder=HashEmbedder(32),
         settings=settings,
+        **more,
     )
     return found(connection)
 
@@ -105,8 +107,9 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
     """Digest, vectors, settings and checks are the same; a second run writes nothing.
 
     A server that stays is there again; one in use, and data, are refused. The vector
-    index keeps the settings that it was made with before, and filters keep theirs. With
-    `--all` the other line of Neo4j has the same graph by Bolt.
+    index keeps the settings that it was made with before, and filters keep theirs. A
+    change reads what changed alone. With `--all` the other line of Neo4j has the same
+    graph by Bolt.
     """
     bolt = by_bolt(connection, tmp_path / "bolt")
     settings = Settings.from_env(env={}, home=home)
@@ -128,9 +131,14 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
                 load.takes_bulk_door(
                     loaded, [], corpus="more", settings=settings, asked=True
                 )
+            told = set()
+            edited = [replace(ITEMS[0], raw=ITEMS[1].raw), *ITEMS[1:]]
+            by_bolt(loaded, home, edited, progress=lambda *now: told.add(now))
+            assert ("words", 1, 1) in told
+            assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
     assert_same(again, bolt)
     assert (report.added, report.skipped, report.failed) == (40, 0, 0)
-    assert not list((home / "work").iterdir())
+    assert not list((home / "work").glob("bulk-*"))
     written = report.written
     assert files.nodes == written.nodes_created
     assert files.relationships == written.relationships_created
