@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,6 +20,9 @@ _COMMANDS = {
     "zelo": "Relevance judged in pairs; rerankers against it.",
 }
 """Command, in the module `cli` of the package of its name -> one line for the list."""
+
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(1)
 
 
 @click.group(
@@ -36,6 +40,23 @@ def evaluation() -> None:
 def options_of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Return what a dataclass takes of the options that a command was given."""
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
+
+
+def alike(**attributes: Any) -> Callable[..., Callable[[Any], Any]]:
+    """Return what makes a decorator of options that share attributes: name -> help."""
+    return lambda **helps: stacked(
+        *(
+            click.option(f"--{name.replace('_', '-')}", help=text, **attributes)
+            for name, text in helps.items()
+        )
+    )
+
+
+flags = alike(is_flag=True)
+files = alike(type=PATH)
+several_files = alike(type=PATH, multiple=True)
+names = alike(metavar="NAME")
+counts = alike(type=COUNT)
 
 
 def options_from(kind: Any, **helps: str) -> Callable[[Any], Any]:

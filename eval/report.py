@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jinja2 import Environment
-
-    from knowtrail.eval.statistics import Interval
 
 TABLE_ROWS = 200
 NOTES: dict[str, str] = packaged("knowtrail.eval", "texts.toml")["notes"]
@@ -91,15 +90,15 @@ def json_lines(rows: Iterable[Any]) -> str:
     return "".join(f"{sendable(text)}\n" for text in texts)
 
 
-def interval_dict(interval: Interval) -> dict[str, Any]:
-    """Return an interval for JSON."""
-    return {
-        "value": interval.value,
-        "low": as_number(interval.low),
-        "high": as_number(interval.high),
-        "level": interval.level,
-        "n": interval.n,
-    }
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: data classes as objects, NaN as null."""
+    if is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return as_number(value) if isinstance(value, float) else value
 
 
 def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:

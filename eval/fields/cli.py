@@ -7,11 +7,11 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import PATH, alike, files, flags, names, several_files
 from knowtrail.eval.fields.comparators import register
 from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
 from knowtrail.eval.fields.records import (
@@ -38,6 +38,7 @@ from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
@@ -118,41 +119,38 @@ def draw_run(finished: Finished) -> None:
         )
 
 
-_FILE = click.Path(path_type=Path)
 _ROUNDING = 1e-9
 """What a mean of floats may be off: 0.9 of every record is not less than 0.9."""
 
 
 @click.command()
 @click.option(
-    "--gold", type=_FILE, required=True, help="Gold records, JSON Lines or one array."
+    "--gold", type=PATH, required=True, help="Gold records, JSON Lines or one array."
 )
-@click.option(
-    "--extracted", type=_FILE, help="Extracted records, in gold's order or with ids."
+@files(
+    extracted="Extracted records, in gold's order or with ids.",
+    schema="Eval schema; inferred without it.",
+    report="Write a report, as one HTML file.",
+    shift_from="Older records; fields whose values shifted.",
 )
-@click.option(
-    "--schema", "schema_file", type=_FILE, help="Eval schema; inferred without it."
-)
-@click.option("--infer-schema", is_flag=True, help="Write a schema to edit, and stop.")
-@click.option(
-    "--id-field",
-    metavar="KEY",
-    help="Key of each record's id, by which records are paired.",
+@flags(infer_schema="Write a schema to edit, and stop.")
+@several_files(
+    compare="Another extraction of the same gold; several times.",
+    agreement="Another annotator's records; agreement with gold, by field.",
+    against_text="Prompt or training text that gold values might stand in.",
+    plugin="Python file, which is run: it registers comparators and transforms, and "
+    "may have a function post_process.",
 )
 @choice(
     "--nulls",
     of=("value", "absent"),
     text="Whether null is a value like others, or as if the key were absent.",
 )
-@click.option(
-    "--plugin",
-    "plugins",
-    type=_FILE,
-    multiple=True,
-    help="Python file, which is run: it registers comparators and transforms, and may "
-    "have a function post_process.",
+@alike(metavar="KEY")(
+    id_field="Key of each record's id, by which records are paired.",
+    judges_field="Key of extracted records with the id of their Extraction node.",
 )
-@click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
+@names(judge="Language model of the comparator `semantic`.")
 @click.option(
     "--store",
     type=click.Choice(["failures", "all", "none"]),
@@ -161,43 +159,9 @@ _ROUNDING = 1e-9
     default="none",
     help="Fields to keep in the graph; `--store` alone is failures.",
 )
-@click.option(
-    "--dataset", default="", show_default=False, help="Data set's name in the graph."
-)
-@click.option(
-    "--judges-field",
-    metavar="KEY",
-    help="Key of extracted records with the id of their Extraction node.",
-)
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Exit 1 where a metric is lower, such as f1=0.9.",
-)
-@click.option(
-    "--compare",
-    type=_FILE,
-    multiple=True,
-    help="Another extraction of the same gold; several times.",
-)
-@click.option(
-    "--agreement",
-    type=_FILE,
-    multiple=True,
-    help="Another annotator's records; agreement with gold, by field.",
-)
-@click.option(
-    "--against-text",
-    type=_FILE,
-    multiple=True,
-    help="Prompt or training text that gold values might stand in.",
-)
-@click.option(
-    "--shift-from", type=_FILE, help="Older records; fields whose values shifted."
-)
-@click.option(
-    "--judge", metavar="NAME", help="Language model of the comparator `semantic`."
+@alike(default="", show_default=False)(dataset="Data set's name in the graph.")
+@alike(multiple=True, metavar="METRIC=VALUE")(
+    fail_under="Exit 1 where a metric is lower, such as f1=0.9."
 )
 @click.option("--seed", default=0, help="Seed of the intervals.")
 @option("json")
@@ -324,8 +288,8 @@ def _runs(
 ) -> tuple[FieldsRun, list[FieldsRun]]:
     from knowtrail.eval.fields.runs import FieldsRun
 
-    plugins = [load_plugin(path) for path in given["plugins"]]
-    path = given["schema_file"]
+    plugins = [load_plugin(path) for path in given["plugin"]]
+    path = given["schema"]
     written = {} if path is None else read_schema(path)
     judge = _register_judge(settings, given["judge"], written)
     schema = eval_schema(path, written) if path else infer_eval_schema(gold)

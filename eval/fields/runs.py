@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator
 from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.eval.fields.shift import shifts
-from knowtrail.eval.report import Table, as_number, interval_dict, known
+from knowtrail.eval.report import Table, known, plain
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
@@ -388,7 +388,7 @@ def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
             "alpha of numbers": lambda one: known(one.alpha_interval, ".3f"),
         },
     )
-    return Answer(name="agreement", value=list(map(asdict, found)), tables=[table])
+    return Answer(name="agreement", value=plain(found), tables=[table])
 
 
 def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
@@ -407,7 +407,7 @@ def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
             "longest": lambda one: one.examples[0] if one.examples else "-",
         },
     )
-    return Answer(name="contamination", value=list(map(asdict, found)), tables=[table])
+    return Answer(name="contamination", value=plain(found), tables=[table])
 
 
 def _shift(older: RecordFile, newer: RecordFile) -> Answer:
@@ -425,8 +425,7 @@ def _shift(older: RecordFile, newer: RecordFile) -> Answer:
             "shifted": lambda one: "yes" if one.shifted else "no",
         },
     )
-    value = [asdict(one) | {"statistic": as_number(one.statistic)} for one in found]
-    return Answer(name="shift", value=value, tables=[table])
+    return Answer(name="shift", value=plain(found), tables=[table])
 
 
 def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
@@ -499,7 +498,7 @@ def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any
         name: {
             "first": one.found.first,
             "second": one.found.second,
-            "difference": interval_dict(one.found.difference),
+            "difference": plain(one.found.difference),
             "p_value": one.found.p_value,
             "adjusted": one.p_value,
         }
@@ -519,11 +518,6 @@ def as_dict(finished: Finished) -> dict[str, Any]:
         "hallucinations": result.total_hallucinations,
         "batch_errors": result.total_batch_errors,
         "by_position": result.by_position,
-        "metrics": {
-            name: interval_dict(interval)
-            for name, interval in finished.intervals.items()
-        },
-        "per_field": {
-            path: asdict(field) for path, field in result.per_schema_path.items()
-        },
+        "metrics": plain(finished.intervals),
+        "per_field": plain(result.per_schema_path),
     }

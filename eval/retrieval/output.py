@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.judged import ANSWER_MEASURES
-from knowtrail.eval.report import aligned, filled, interval_dict
+from knowtrail.eval.report import aligned, filled, plain
 from knowtrail.eval.statistics import EXACT, RESAMPLES, Difference, Interval
 from knowtrail.eval.store import (
     LONGEST_TEXT,
@@ -79,7 +78,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
                 {"name": file.name, "bytes": file.size, "checksum": file.checksum}
                 for file in dataset.files
             ],
-            "problems": list(map(asdict, dataset.problems)),
+            "problems": plain(dataset.problems),
         },
         "halves": {part.name: _part(part) for part in rest},
         "notes": list(evaluation.notes),
@@ -93,9 +92,9 @@ def _part(part: Part) -> dict[str, Any]:
         "n": part.n,
         "systems": {
             system.name: {
-                **_intervals(system.measures),
-                "milliseconds": _intervals(system.latency),
-                **_intervals(system.quantities),
+                **plain(system.measures),
+                "milliseconds": plain(system.latency),
+                **plain(system.quantities),
                 "n": system.n,
                 "empty": system.empty,
                 "filled": round(system.filled, 6),
@@ -107,16 +106,12 @@ def _part(part: Part) -> dict[str, Any]:
                 "system": each.name,
                 "base": each.base,
                 "measure": each.metric,
-                **interval_dict(each.found.difference),
+                **plain(each.found.difference),
                 "p": each.p_value,
             }
             for each in part.differences
         ],
     }
-
-
-def _intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
-    return {name: interval_dict(each) for name, each in found.items()}
 
 
 def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.report import interval_dict
+from knowtrail.eval.report import plain
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
@@ -115,7 +115,7 @@ def specificity(
     told = {
         "questions": path.name,
         "n": len(outcomes),
-        "metrics": {key: interval_dict(value) for key, value in metrics.items()},
+        "metrics": plain(metrics),
         "run": run,
         "outcomes": list(map(_plain, outcomes)),
     }
@@ -236,8 +236,7 @@ def _experiment(
         with open_connection(settings) as connection:
             digest, name = file_digest(path), path.stem
             run = store_experiment(connection, table, dealt, name, digest, seed)
-    difference = table.difference and interval_dict(table.difference)
-    told = asdict(table) | {"difference": difference, "run": run}
+    told = plain(table) | {"run": run}
     emit(told, lambda: _tell_table(table, run), as_json=as_json, indent=2)
 
 

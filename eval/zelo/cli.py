@@ -7,12 +7,11 @@ import sys
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_of
+from knowtrail.eval.cli import COUNT, PATH, alike, counts, files, flags, options_of
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import FILE, FOLDER, choice, option, output_option
@@ -24,6 +23,7 @@ from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
     from knowtrail.eval.zelo.inspection import Inspection
@@ -36,8 +36,6 @@ def zelo() -> None:
     """Judge the relevance of documents in pairs, and measure rerankers by it."""
 
 
-_PATH = click.Path(path_type=Path)
-_COUNT = click.IntRange(1)
 _STOPPED = {"budget": 1, "interrupted": 130}
 _NAMED = 5
 
@@ -56,15 +54,11 @@ def judges() -> None:
 @zelo.command()
 @click.argument("source", type=FILE)
 @click.argument("target", type=FILE)
-@click.option(
-    "--judge",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="bm25, embedding, cross-encoder:MODEL, ollama:MODEL, or one of the "
-    "configuration; several times. Without it: openai, anthropic and gemini.",
+@alike(multiple=True, metavar="NAME")(
+    judge="bm25, embedding, cross-encoder:MODEL, ollama:MODEL, or one of the "
+    "configuration; several times. Without it: openai, anthropic and gemini."
 )
-@click.option("--judges-file", type=FILE, help="Configuration of judges, TOML.")
+@files(judges_file="Configuration of judges, TOML.")
 @choice(
     "--pairs",
     "mode",
@@ -74,7 +68,7 @@ def judges() -> None:
 @click.option(
     "--cycle-num",
     "--cycle_num",
-    type=click.IntRange(1),
+    type=COUNT,
     default=4,
     help="Circles, of as many pairs as a query has documents.",
 )
@@ -88,7 +82,7 @@ def judges() -> None:
     "--document-threshold",
     "--document_threshold",
     "--document-limit",
-    type=click.IntRange(1),
+    type=COUNT,
     help="Judge the first so many documents of each query.",
 )
 @click.option("--seed", default=0, help="Seed of pairs and swaps.")
@@ -98,19 +92,16 @@ def judges() -> None:
     of=("maximum_likelihood", "published"),
     text="How scores are found.",
 )
-@click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
-@click.option(
-    "--work", "folder", type=FOLDER, help="Working folder; TARGET.zelo without it."
+@alike(type=FOLDER)(work="Working folder; TARGET.zelo without it.")
+@alike(type=click.FloatRange(0), metavar="USD")(
+    budget="What all runs in the working folder may cost together."
 )
-@click.option("--dry-run", is_flag=True, help="Say what it would ask and cost; stop.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(0),
-    metavar="USD",
-    help="What all runs in the working folder may cost together.",
+@flags(
+    magnitude="Count judges' scores by their size.",
+    dry_run="Say what it would ask and cost; stop.",
+    retry_failed="Ask again for useless answers.",
+    partial="Ask nothing; score what is known.",
 )
-@click.option("--retry-failed", is_flag=True, help="Ask again for useless answers.")
-@click.option("--partial", is_flag=True, help="Ask nothing; score what is known.")
 @option("json")
 @click.pass_obj
 def annotate(settings: Settings, /, **given: Any) -> None:
@@ -127,13 +118,14 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
         raise InputError(msg)
-    names = ("folder", "budget", "retry_failed", "partial")
+    names = ("budget", "retry_failed", "partial")
     annotator = ZeloAnnotator(
         given["source"],
         given["target"],
         judges=load_judges(
-            given["names"], file=given["judges_file"], settings=settings
+            given["judge"], file=given["judges_file"], settings=settings
         ),
+        folder=given["work"],
         pairs=PairSettings(**options_of(PairSettings, given)),
         fit=FitSettings(**options_of(FitSettings, given)),
         **{name: given[name] for name in names},
@@ -270,12 +262,12 @@ def _warn(done: Annotation) -> None:
 @click.option(
     "--candidates",
     "count",
-    type=click.IntRange(1),
+    type=COUNT,
     default=20,
     help="Chunks wanted of each algorithm.",
 )
-@click.option("--questions", type=FILE, help="Questions, one a line, text or JSON.")
-@click.option("--bundled", is_flag=True, help="The questions of the quick start.")
+@files(questions="Questions, one a line, text or JSON.")
+@flags(bundled="The questions of the quick start.")
 @option("limit")
 @click.pass_obj
 def export(settings: Settings, /, **given: Any) -> None:
@@ -354,13 +346,12 @@ def import_(
 
 
 @zelo.command()
-@click.argument("truth", type=_PATH)
-@click.argument("rankings", metavar="RANKING...", type=_PATH, nargs=-1, required=True)
-@click.option("--k", type=_COUNT, default=10, help="Best ones of a ranking.")
-@click.option("--k-gt", type=_COUNT, help="Best ones of the truth; k if unset.")
-@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
-@click.option(
-    "--skip-unjudged", is_flag=True, help="Pass over what the truth does not have."
+@click.argument("truth", type=PATH)
+@click.argument("rankings", metavar="RANKING...", type=PATH, nargs=-1, required=True)
+@click.option("--k", type=COUNT, default=10, help="Best ones of a ranking.")
+@counts(
+    k_gt="Best ones of the truth; k if unset.",
+    document_limit="Only the first N of each query.",
 )
 @choice(
     "--ties",
@@ -374,9 +365,14 @@ def import_(
     help="True scores above it are relevant to nDCG@k, RR and R@k.",
 )
 @click.option("--seed", default=0, help="Seed of the intervals.")
-@click.option("--report", type=_PATH, help="Write a report, as one HTML file.")
-@click.option("--histogram", type=_PATH, help="Draw the nDCGs, as .png or .svg.")
-@click.option("--store", is_flag=True, help="Keep the results in the graph.")
+@files(
+    report="Write a report, as one HTML file.",
+    histogram="Draw the nDCGs, as .png or .svg.",
+)
+@flags(
+    skip_unjudged="Pass over what the truth does not have.",
+    store="Keep the results in the graph.",
+)
 @option("json")
 @click.pass_obj
 def benchmark(
@@ -437,8 +433,8 @@ def _stored(
 
 
 @zelo.command()
-@click.argument("source", type=_PATH)
-@click.argument("target", type=_PATH)
+@click.argument("source", type=PATH)
+@click.argument("target", type=PATH)
 @click.option(
     "--with",
     "name",
@@ -446,7 +442,7 @@ def _stored(
     required=True,
     help="embedding, bm25, cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
 )
-@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
+@counts(document_limit="Only the first N of each query.")
 @option("json")
 @click.pass_obj
 def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> None:
@@ -467,8 +463,8 @@ def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> 
 
 
 @zelo.command()
-@click.argument("annotated", type=_PATH)
-@click.argument("model", type=_PATH)
+@click.argument("annotated", type=PATH)
+@click.argument("model", type=PATH)
 @click.option(
     "--held-out",
     "share",
@@ -513,13 +509,11 @@ def train(
     )
 
 
-_annotation = click.argument("annotation", type=_PATH)
+_annotation = click.argument("annotation", type=PATH)
 _query = click.option(
     "--query", "query_id", metavar="ID", help="Which query, if several."
 )
-_documents = click.option(
-    "--documents", type=_PATH, help="Queries file, for the order of the documents."
-)
+_documents = files(documents="Queries file, for the order of the documents.")
 
 
 @zelo.command()
@@ -529,7 +523,7 @@ _documents = click.option(
     "--document", "document_id", metavar="ID", help="Its battles, with reasonings."
 )
 @_documents
-@click.option("--report", type=_PATH, help="Write all of it, as one HTML file.")
+@files(report="Write all of it, as one HTML file.")
 @option("json")
 def inspect(
     *, annotation: Path, query_id: str | None, document_id: str | None, **given: Any

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.eval.report import NOTES, Table, as_number, filled, interval_dict, known
+from knowtrail.eval.report import NOTES, Table, as_number, filled, known, plain
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
@@ -364,19 +364,13 @@ def figures(one: Inspection) -> dict[str, Any]:
         "documents": one.battles.n,
         "battles": len(one.battles.left),
         "components": one.fit.components,
-        "triads": asdict(one.triads),
+        "triads": plain(one.triads),
         "kendall_w": as_number(one.kendall_w),
         "krippendorff_alpha": one.agreement.alpha,
         "unanimous": as_number(one.agreement.unanimous),
         "judges": [
-            {
-                "name": judge.name,
-                "answered": judge.answered,
-                "missing": judge.missing,
-                "ties": judge.ties,
-                "prefers_left": as_number(judge.left),
-                "prefers_first": as_number(first),
-            }
+            {name: getattr(judge, name) for name in _COUNTS[:-1]}
+            | {"prefers_left": as_number(judge.left), "prefers_first": as_number(first)}
             for judge, first in zip(one.judges, one.first, strict=True)
         ],
     }
@@ -384,32 +378,29 @@ def figures(one: Inspection) -> dict[str, Any]:
 
 def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
     """Return the documents of a query for JSON, with the battles of one or of all."""
-    ranking = []
-    for number in one.order():
-        if wanted not in {None, number}:
-            continue
-        battles = [
-            {
-                "against": one.document(battle.other).id,
-                "share": as_number(battle.share),
-                "judges": [
-                    {
-                        name: getattr(said, name)
-                        for name in ("judge", "score", "reasoning")
-                    }
-                    for said in battle.said
-                ],
-            }
-            for battle in one.fought(number)
-        ]
-        ranking.append({
+    told = ("judge", "score", "reasoning")
+    ranking = [
+        {
             "document": one.document(number).id,
-            "zelo": as_number(one.scores[number]),
-            "standard_error": as_number(one.errors[number]),
+            "zelo": one.scores[number],
+            "standard_error": one.errors[number],
             "component": int(one.fit.component[number]),
-            "battles": battles,
-        })
-    return {"ranking": ranking}
+            "battles": [
+                {
+                    "against": one.document(battle.other).id,
+                    "share": battle.share,
+                    "judges": [
+                        {name: getattr(said, name) for name in told}
+                        for said in battle.said
+                    ],
+                }
+                for battle in one.fought(number)
+            ],
+        }
+        for number in one.order()
+        if wanted in {None, number}
+    ]
+    return {"ranking": plain(ranking)}
 
 
 def battles_page(one: Inspection) -> str:
@@ -484,18 +475,12 @@ def benchmark_json(
         {
             "name": one.name,
             "run": runs.get(one.name),
-            "metrics": {
-                metric: None if mean is None else interval_dict(mean)
-                for metric, mean in one.means.items()
-            },
+            "metrics": one.means,
             "relevance": one.relevance,
             "absent_queries": one.absent,
             "unjudged_documents": one.unjudged,
             "queries": {
-                query: {
-                    metric: as_number(numbers[place])
-                    for metric, numbers in one.values.items()
-                }
+                query: {metric: of[place] for metric, of in one.values.items()}
                 for place, query in enumerate(one.queries)
             },
         }
@@ -507,13 +492,13 @@ def benchmark_json(
             "less": one.base,
             "metric": one.metric,
             "queries": one.found.n,
-            "difference": interval_dict(one.found.difference),
+            "difference": one.found.difference,
             "p_value": one.found.p_value,
             "p_value_holm": one.p_value,
         }
         for one in apart
     ]
-    return {"rankings": rankings, "differences": differences}
+    return {"rankings": plain(rankings), "differences": plain(differences)}
 
 
 def training_table(found: Training) -> Table:
@@ -544,11 +529,11 @@ def training_json(found: Training) -> dict[str, Any]:
         "documents": found.documents,
         "trained": list(found.trained),
         "held_out": list(found.held_out),
-        "ndcg": interval_dict(found.ndcg),
+        "ndcg": plain(found.ndcg),
         "against": {
             name: {
                 "ndcg": one.first,
-                "difference": interval_dict(one.difference),
+                "difference": plain(one.difference),
                 "p_value": one.p_value,
             }
             for name, one in found.against.items()
