@@ -219,14 +219,11 @@ def exact_ends(
 
 def wilson_interval(hits: int, n: int, *, level: float = 0.95) -> Interval:
     """Return a share of n independent cases with its score interval (Wilson 1927)."""
-    from statistics import NormalDist
+    from scipy.stats import binomtest
 
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, spread = hits / n, z * z / n
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * (share * (1 - share) / n + spread / (4 * n)) ** 0.5 / (1 + spread)
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return Interval(value=share, low=low, high=high, level=level, n=n)
+    found = binomtest(hits, n).proportion_ci(level, method="wilson")
+    low, high = float(found.low), float(found.high)
+    return Interval(value=hits / n, low=low, high=high, level=level, n=n)
 
 
 def _clustered(
