@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.store import sendable
+from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.files.templates import templates
 
@@ -72,6 +73,19 @@ def filled(template: str, **given: Any) -> str:
     """Return a template below this folder with what is given put in."""
     page = {"most": TABLE_ROWS, "images": False, **given}
     return _templates().get_template(template).render(page)
+
+
+@cache
+def _texts() -> Environment:
+    """Return the templates of texts for a terminal, which nothing in them steers."""
+    made = templates(Path(__file__).parent, escape=partial(plain_text, lines=True))
+    made.filters["n"] = "{:,}".format
+    return made
+
+
+def told(template: str, **given: Any) -> str:
+    """Return a text of a template below this folder, with what is given put in."""
+    return _texts().get_template(template).render(given).rstrip("\n")
 
 
 def known(value: float | None, form: str = ".2f") -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.inspection import Inspection
     from knowtrail.eval.zelo.metrics import Benchmark, RankingSettings
     from knowtrail.graph.settings import Settings
@@ -37,7 +37,6 @@ def zelo() -> None:
 
 
 _STOPPED = {"budget": 1, "interrupted": 130}
-_NAMED = 5
 
 
 @zelo.command()
@@ -110,6 +109,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     Both have one query a line. Each judgement is kept when it is made: the same
     command continues after Ctrl-C, a crash or the end of a budget.
     """
+    from knowtrail.eval.report import told
     from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
@@ -132,14 +132,17 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     )
     if given["dry_run"]:
         found = annotator.estimate()
-        told = partial(_tell_estimate, found)
-        emit(found, told, as_json=given["as_json"], indent=2)
+        said = told("zelo/estimate.txt", found=found, usd=_usd, time=_time)
+        emit(found, said, as_json=given["as_json"], indent=2)
         return
     with progress_bars() as progress, _draining(annotator):
         annotator.progress = progress
         done = annotator.annotate()
-    _warn(done)
-    emit(done, partial(_tell, done), as_json=given["as_json"], indent=2)
+    left_out = [f"{query}: {i}" for query, ids in done.unjudged for i in ids]
+    if doubts := told("zelo/doubts.txt", done=done, left_out=left_out, usd=_usd):
+        click.echo(doubts, err=True)
+    said = told("zelo/annotation.txt", done=done, usd=_usd)
+    emit(done, said, as_json=given["as_json"], indent=2)
     if done.stopped:
         sys.exit(_STOPPED[done.stopped])
 
@@ -169,26 +172,6 @@ def _draining(annotator: ZeloAnnotator) -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _tell_estimate(found: Estimate) -> None:
-    click.echo(
-        f"{found.queries:,} queries, {found.documents:,} documents, {found.pairs:,} "
-        f"pairs: {found.inferences:,} judgements to be made"
-    )
-    for judge in found.judges:
-        click.echo(
-            f"  {judge.judge}: {judge.judgements:,} to be made, {judge.known:,} known, "
-            f"at most {judge.prompt_tokens:,} tokens sent, about "
-            f"{judge.completion_tokens:,} received, {_usd(judge.cost)}"
-            + (f", at least {_time(judge.seconds)}" if judge.seconds else "")
-        )
-    click.echo(f"Cost: {_usd(found.cost)}; spent before: {_usd(found.spent)}")
-    click.echo(
-        f"Time: at least {_time(found.seconds)}, by the limits of speed"
-        if found.seconds
-        else "Time: not known, as no judge has a limit of speed"
-    )
-
-
 def _time(seconds: float) -> str:
     """Return a time as people say it, to two places."""
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -202,50 +185,6 @@ def _time(seconds: float) -> str:
 
 def _usd(cost: float | None) -> str:
     return "price not known" if cost is None else f"{cost:,.4f} USD"
-
-
-def _tell(done: Annotation) -> None:
-    counts = done.counts
-    click.echo(
-        f"{done.queries:,} queries, {done.pairs:,} pairs, {done.scored:,} documents "
-        f"scored; {counts.asked:,} judgements asked for, {counts.reused:,} known "
-        f"before, {counts.failed:,} failed; {done.degrees[0]} to {done.degrees[1]} "
-        f"battles a document; {_usd(done.cost)}, {_usd(done.spent)} in all"
-    )
-    for judge in done.judges:
-        click.echo(
-            f"  {judge.judge}: {judge.answered:,} answers, {judge.failed:,} failed, "
-            f"{judge.ties:.0%} ties, {judge.first:.0%} for the document shown first"
-            + (f", {judge.shortened:,} shortened" if judge.shortened else "")
-        )
-    click.echo(f"Battles: {done.folder}")
-    if done.target is not None:
-        click.echo(f"Scores: {done.target}")
-
-
-def _warn(done: Annotation) -> None:
-    """Say what to look at, which documents have no score, and why a run stopped."""
-    for warning in done.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    left_out = [f"{query}: {i}" for query, ids in done.unjudged for i in ids]
-    if left_out:
-        more = ", ..." if len(left_out) > _NAMED else ""
-        click.echo(
-            f"Without a score, and left out: {len(left_out):,} documents "
-            f"({', '.join(left_out[:_NAMED])}{more}); {done.folder / 'fits.jsonl'} "
-            "names all.",
-            err=True,
-        )
-    if done.stopped:
-        spent = done.stopped == "budget"
-        why = f"The budget is spent ({_usd(done.spent)})" if spent else "Interrupted"
-        further = " with a larger --budget" if spent else ""
-        click.echo(
-            f"{why}: {done.counts.asked + done.counts.reused:,} judgements are kept in "
-            f"{done.folder}, and no scores are written. The same command{further} goes "
-            "on; --partial scores what is there.",
-            err=True,
-        )
 
 
 @zelo.command()
