@@ -31,6 +31,7 @@ from knowtrail.eval.models import (
     ask,
     is_refusal,
 )
+from knowtrail.eval.report import told
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.extras import extra
@@ -486,30 +487,30 @@ class _Stage:
             asked = as_model(model, settings=settings, context=options.models.context)
             return Respondent(model=asked, options=options.models, state=state)
 
-        self._who = who(options.answers)
-        self._judge = None if options.judge is None else who(options.judge)
+        self.who = who(options.answers)
+        self.judge = None if options.judge is None else who(options.judge)
         self.answers: dict[str, dict[str, str]] = {}
         self.stopped = ""
-        self._unanswered = 0
-        self._unjudged: Counter[str] = Counter()
-        self._doubtful: Counter[str] = Counter()
+        self.unanswered = 0
+        self.unjudged: Counter[str] = Counter()
+        self.doubtful: Counter[str] = Counter()
 
     @property
     def models(self) -> dict[str, Any]:
         return {
-            "answers": self._who.name,
-            "judge": None if self._judge is None else self._judge.name,
+            "answers": self.who.name,
+            "judge": None if self.judge is None else self.judge.name,
             "reasons": self._reasons,
-            **asdict(self._who.options),
+            **asdict(self.who.options),
         }
 
     def system(self, result: SystemResult) -> SystemResult:
         records = self._records(result)
         values = {record.id: word_measures(record) for record in records}
-        if self._judge is not None and not self.stopped:
+        if self.judge is not None and not self.stopped:
             judged = judge_answers(
                 records,
-                model=self._judge,
+                model=self.judge,
                 reasons=self._reasons,
                 progress=self._progress,
                 stage=f"judging {result.name}",
@@ -517,8 +518,8 @@ class _Stage:
             self.stopped = judged.stopped
             values |= judged.values()
             for answer in judged.answers:
-                self._unjudged.update([*answer.errors])
-                self._doubtful.update([*answer.doubts])
+                self.unjudged.update([*answer.errors])
+                self.doubtful.update([*answer.doubts])
         rows = [
             {**row, **values.get(question.id, {})}
             for question, row in zip(result.questions, result.values, strict=True)
@@ -537,11 +538,11 @@ class _Stage:
                 self._texts[document.id] for document in ranking.documents[:PASSAGES]
             )
             try:
-                answer, shown = _answered(self._who, question.text, texts)
+                answer, shown = _answered(self.who, question.text, texts)
             except ModelError as error:
                 self.stopped = str(error)
                 break
-            self._unanswered += answer is None and bool(texts)
+            self.unanswered += answer is None and bool(texts)
             if answer is not None:
                 given[question.id] = answer
             records.append(
@@ -557,36 +558,14 @@ class _Stage:
         return records
 
     def notes(self, folder: Path) -> list[str]:
-        notes = [
-            f"Answers are those of {self._who.name}, from the sentences that a system "
-            f"returns, or from its first {PASSAGES} passages where it returns none."
-        ]
-        if self._judge is not None:
-            notes.append(
-                f"The judge is {self._judge.name}, through DeepEval "
-                f"{deepeval_version()}; a case passes where all four of its measures "
-                f"are at least {PASS_THRESHOLD:g}."
-            )
-        if self.stopped:
-            notes.append(
-                f"Answers and judgements broke off: {self.stopped} What there was is "
-                f"kept in {folder}: the same command goes on."
-            )
-        if self._unanswered:
-            notes.append(
-                f"{self._who.name} gave no usable answer to {self._unanswered} "
-                "questions, which count as wrong."
-            )
-        notes += [
-            f"{count} cases have no {name}: the judge's answers were of no use."
-            for name, count in sorted(self._unjudged.items())
-        ]
-        notes += [
-            f"In {count} cases {name} rests on more or fewer verdicts than there were "
-            "things to judge: do not trust it, take a larger judge."
-            for name, count in sorted(self._doubtful.items())
-        ]
-        return notes
+        return told(
+            "judged.txt",
+            stage=self,
+            folder=folder,
+            passages=PASSAGES,
+            threshold=PASS_THRESHOLD,
+            version=deepeval_version(),
+        ).splitlines()
 
 
 def _text(passage: Passage) -> str:

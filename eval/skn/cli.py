@@ -126,25 +126,16 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
     """Say what was asked and what that cost, and where answers had less room."""
-    for outcome in outcomes:
-        told = (
-            f"{outcome.model}: {outcome.calls} calls, {outcome.prompt_tokens:,} tokens "
-            f"of prompts and {outcome.completion_tokens:,} of answers; "
-            f"{outcome.reused} results were known already or shared between formats. "
-            f"Files are in {outcome.folder}."
-        )
-        click.echo(told, err=True)
+    from knowtrail.eval.report import told
+
+    for one in outcomes:
         had = [
             row.get(f"{variant}_extraction_answer_tokens") or tokens
-            for row in outcome.rows
-            for variant in outcome.pipelines
+            for row in one.rows
+            for variant in one.pipelines
         ]
-        if min(had) < tokens:
-            click.echo(
-                f"Extractions had {min(had):,} tokens, not {tokens:,}: they get half "
-                "of the model's context.",
-                err=True,
-            )
+        said = told("skn/asked.txt", one=one, had=min(had), tokens=tokens)
+        click.echo(said, err=True)
 
 
 def _dataset(given: dict[str, Any]) -> str:

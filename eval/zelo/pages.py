@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.eval.report import NOTES, Table, as_number, filled, known, plain
+from knowtrail.eval.report import (
+    NOTES,
+    Table,
+    as_number,
+    filled,
+    known,
+    plain,
+    told,
+)
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
@@ -235,23 +243,8 @@ def interval_text(interval: Interval | None, sign: str = "") -> str:
 
 def summary(one: Inspection) -> str:
     """Return in a sentence or two what was judged and how consistent it is."""
-    n = int((one.fit.component < 0).sum())
-    parts = {0: "nothing was judged", 1: "all judged documents are connected"}.get(
-        one.fit.components,
-        f"they fall into {one.fit.components} parts that cannot be compared",
-    )
-    lines = [
-        f"{counted(one.battles.n, 'document')}, "
-        f"{counted(len(one.battles.left), 'battle')}, "
-        f"{counted(len(one.judged.judges), 'judge')}; {parts}"
-        f"{f'; {n} not judged' if n else ''}.",
-        f"Of {counted(one.triads.count, 'triad')} a share of {known(one.triads.share)} "
-        "is transitive. "
-        f"Agreement of the judges: Kendall's W {known(one.kendall_w)}, "
-        f"Krippendorff's alpha {known(one.agreement.alpha)}, unanimous in "
-        f"{known(one.agreement.unanimous)} of the battles that two or more decided.",
-    ]
-    return "\n".join(lines)
+    alone = int((one.fit.component < 0).sum())
+    return told("zelo/summary.txt", one=one, alone=alone, counted=counted, known=known)
 
 
 def inspection_tables(one: Inspection) -> list[Table]:
