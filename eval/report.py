@@ -124,7 +124,7 @@ def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
         draw_columns(one.columns, one.rows)
 
 
-def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Draw rows on standard output, an empty line above."""
     from knowtrail.graph.cli.tables import draw_rows
 

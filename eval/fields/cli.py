@@ -28,7 +28,7 @@ from knowtrail.eval.fields.results import (
     load_plugin,
     reclassify_nulls,
 )
-from knowtrail.eval.report import Table, draw_columns, draw_tables, known
+from knowtrail.eval.report import Table, draw_columns, draw_tables, known, told
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
@@ -75,18 +75,10 @@ def draw_run(finished: Finished) -> None:
         f"fields, {result.total_omissions} omissions, {result.total_hallucinations} "
         "hallucinations"
     )
-    if result.total_batch_errors:
-        click.echo(
-            f"{result.total_batch_errors} fields have no score: their comparator "
-            "failed, as the warnings say.",
-            err=True,
-        )
-    if result.by_position:
-        click.echo(
-            "Paired by position, as there were too many elements to find what fits "
-            f"best: {by_position_text(result.by_position)}.",
-            err=True,
-        )
+    placed = by_position_text(result.by_position)
+    about = {"result": result, "by_position": placed, "shown": SHOWN_FIELDS}
+    if doubts := told("fields/doubts.txt", **about):
+        click.echo(doubts, err=True)
     draw_columns(
         ["metric", "value", "from", "to"],
         [
@@ -94,29 +86,17 @@ def draw_run(finished: Finished) -> None:
             for metric, one in finished.intervals.items()
         ],
     )
+    counts = ("matches", "mismatches", "omissions", "hallucinations")
     fields = sorted(
         result.per_schema_path.items(), key=lambda item: (item[1].mean_score, item[0])
     )
     draw_columns(
-        ["field", "score", "matches", "mismatches", "omissions", "hallucinations"],
+        ["field", "score", *counts],
         [
-            [
-                path or WHOLE,
-                f"{one.mean_score:.3f}",
-                str(one.matches),
-                str(one.mismatches),
-                str(one.omissions),
-                str(one.hallucinations),
-            ]
-            for path, one in fields[:SHOWN_FIELDS]
+            [path or WHOLE, f"{of.mean_score:.3f}", *(getattr(of, n) for n in counts)]
+            for path, of in fields[:SHOWN_FIELDS]
         ],
     )
-    if len(fields) > SHOWN_FIELDS:
-        click.echo(
-            f"The worst {SHOWN_FIELDS} of {len(fields)} fields; --json and --report "
-            "have more.",
-            err=True,
-        )
 
 
 _ROUNDING = 1e-9

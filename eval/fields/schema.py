@@ -481,29 +481,25 @@ def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
     if "x-eval-align" not in raw:
         return None
     align = raw["x-eval-align"]
-    problem = None
-    if kind != "array":
-        problem = f"x-eval-align is for arrays, not for type {kind or None!r}"
-    elif not isinstance(align, dict):
-        problem = f"x-eval-align must be an object, not {align!r}"
-    elif "ordered" not in align and "match_by" not in align:
-        problem = "x-eval-align needs 'ordered' or 'match_by'"
-    elif not isinstance(align.get("ordered", False), bool):
-        problem = f"'ordered' must be true or false, not {align['ordered']!r}"
-    elif align.get("ordered") is False and align.get("match_by") is None:
-        problem = "'ordered' is false: say 'match_by'"
-    else:
-        problem = _match_problem(raw, align)
-    if problem:
+    if problem := _align_problem(raw, align, kind):
         raise SchemaError(problem, path)
     _warn_key(raw, align, path)
     return dict(align)
 
 
-def _match_problem(raw: dict[str, Any], align: dict[str, Any]) -> str | None:
+def _align_problem(raw: dict[str, Any], align: Any, kind: str) -> str | None:
+    if kind != "array":
+        return f"x-eval-align is for arrays, not for type {kind or None!r}"
+    if not isinstance(align, dict):
+        return f"x-eval-align must be an object, not {align!r}"
+    if "ordered" not in align and "match_by" not in align:
+        return "x-eval-align needs 'ordered' or 'match_by'"
+    if not isinstance(align.get("ordered", False), bool):
+        return f"'ordered' must be true or false, not {align['ordered']!r}"
     match_by = align.get("match_by")
     if match_by is None:
-        return None
+        lacking = align.get("ordered") is False
+        return "'ordered' is false: say 'match_by'" if lacking else None
     if not isinstance(match_by, str) or not match_by:
         return f"'match_by' must be text that is not empty, not {match_by!r}"
     if match_by not in {"hungarian", "key_field"}:

@@ -13,7 +13,7 @@ import json
 import logging
 import math
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.comparators import (
@@ -627,27 +627,18 @@ def iter_records(
     refuse_one(gold, "gold")
     refuse_one(extracted, "extracted")
     root = plan(parse_eval_schema(schema))
-    return _records(gold, extracted, root, id_field, post_process)
-
-
-def _records(
-    gold: Iterable[Any],
-    extracted: Iterable[Any],
-    root: Plan,
-    id_field: str | None,
-    post_process: PostProcess | None,
-) -> Iterator[RecordResult]:
     params = batch_params(root)
-    pairs = zip_longest(gold, extracted, fillvalue=_NOTHING)
-    for index, (left, right) in enumerate(pairs):
-        if left is _NOTHING or right is _NOTHING:
-            shorter = "gold" if left is _NOTHING else "extracted"
-            raise InputError(
-                f"gold and extracted must have the same length: {shorter} ends after "
-                f"{index} records."
-            )
+
+    def scored(index: int, left: Any, right: Any) -> RecordResult:
         record_id = index if id_field is None else _record_id(left, id_field, index)
-        results = _scored(root, left, right, record_id)
+        try:
+            with too_deep_told(f"record {record_id!r}"):
+                results = score_pair(root, "", left, right)
+        except ScoringError as error:
+            raise ScoringError(f"Record {record_id!r}, {error}") from error
+        except Exception as error:
+            error.add_note(f"in record {record_id!r}")
+            raise
         process_batches(results, params)
         if post_process is not None:
             results = post_process(results)
@@ -656,24 +647,25 @@ def _records(
                     f"The post-processor returned {type(results).__name__} for record "
                     f"{record_id!r}: it must return the list of results."
                 )
-        by_position = dict(root.by_position)
+        placed = dict(root.by_position)
         root.by_position.clear()
-        yield build_record_result(
-            record_id, results, left, right, by_position=by_position
-        )
+        return build_record_result(record_id, results, left, right, by_position=placed)
+
+    return starmap(scored, _paired(gold, extracted))
 
 
-def _scored(
-    root: Plan, gold: Any, extracted: Any, record_id: str | int
-) -> list[FieldResult]:
-    try:
-        with too_deep_told(f"record {record_id!r}"):
-            return score_pair(root, "", gold, extracted)
-    except ScoringError as error:
-        raise ScoringError(f"Record {record_id!r}, {error}") from error
-    except Exception as error:
-        error.add_note(f"in record {record_id!r}")
-        raise
+def _paired(
+    gold: Iterable[Any], extracted: Iterable[Any]
+) -> Iterator[tuple[int, Any, Any]]:
+    pairs = zip_longest(gold, extracted, fillvalue=_NOTHING)
+    for index, (left, right) in enumerate(pairs):
+        if left is _NOTHING or right is _NOTHING:
+            shorter = "gold" if left is _NOTHING else "extracted"
+            raise InputError(
+                f"gold and extracted must have the same length: {shorter} ends after "
+                f"{index} records."
+            )
+        yield index, left, right
 
 
 def _record_id(record: Any, id_field: str, index: int) -> str | int:
