@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from knowtrail.eval.report import told
 from knowtrail.eval.zelo.fit import REGULARISATION, fit_battles
 from knowtrail.eval.zelo.judgements import (
     JOURNAL,
@@ -276,25 +277,9 @@ class JudgeReport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what makes its judgements doubtful."""
-        found = []
-        if self.answered >= ENOUGH and self.ties >= _HABIT:
-            found.append(
-                f"Judge {self.judge!r} nearly always ties ({self.ties:.0%} of "
-                f"{self.answered} answers): it tells nothing."
-            )
-        elif self.answered * (1 - self.ties) >= ENOUGH:
-            for share, place in ((self.first, "first"), (1 - self.first, "second")):
-                if share >= _HABIT:
-                    found.append(
-                        f"Judge {self.judge!r} nearly always prefers the document "
-                        f"shown {place} ({share:.0%}): its answers are noise."
-                    )
-        if self.failed and self.failed >= _FAILING * (self.failed + self.answered):
-            found.append(
-                f"Judge {self.judge!r} failed {self.failed} of "
-                f"{self.failed + self.answered} times, mostly: {self.error}"
-            )
-        return tuple(found)
+        limits = {"enough": ENOUGH, "habit": _HABIT, "failing": _FAILING}
+        text = told("zelo/warnings.txt", one=self, name=repr(self.judge), **limits)
+        return tuple(text.splitlines())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
