@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from html import escape
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,6 +55,63 @@ class Table:
     note: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+WHOLE = "(the whole record)"
+_CUT = 60
+
+
+class _Cells(Formatter):
+    """Makes cells of rows by the words of `tables.toml`; see there."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Return a value, None where a row has no such place."""
+        try:
+            return super().get_field(field_name, args, kwargs)
+        except IndexError:
+            return None, field_name
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        """Return a value as `!w`, `!c` or `!y` say."""
+        if conversion == "c":
+            from knowtrail.retrieval.views.labels import cut
+
+            return cut(value, _CUT)
+        if conversion == "w":
+            return value or WHOLE
+        return ("yes" if value else "no") if conversion == "y" else value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a cell: an interval with its ends, a dash for what is not defined."""
+        if value is None or value != value:
+            return "-"
+        if not hasattr(value, "low"):
+            return f"{value:{format_spec}}"
+        whole, low, high = (
+            f"{number:{format_spec}}" for number in (value.value, value.low, value.high)
+        )
+        return f"{whole} ({low} to {high})" if value.low == value.low else whole
+
+
+def table(
+    name: str,
+    rows: Iterable[Any],
+    columns: Mapping[str, str] | None = None,
+    /,
+    **given: Any,
+) -> Table:
+    """Return rows as a table of `tables.toml`, with what else its words name.
+
+    Further columns, heading -> cell, stand behind its own.
+    """
+    about, form = packaged("knowtrail.eval", "tables.toml")[name], _Cells().format
+    cells = {**about["cells"], **(columns or {})}
+    return Table(
+        title=form(about["title"], **given),
+        note=form(about["note"], **given),
+        columns=tuple(cells),
+        rows=[[form(cell, one=one) for cell in cells.values()] for one in rows],
+    )
 
 
 def _share(value: float) -> float:

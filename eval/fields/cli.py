@@ -28,7 +28,7 @@ from knowtrail.eval.fields.results import (
     load_plugin,
     reclassify_nulls,
 )
-from knowtrail.eval.report import Table, draw_columns, draw_tables, known, told
+from knowtrail.eval.report import Table, draw_columns, draw_tables, table, told
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
@@ -67,7 +67,6 @@ def record_row(record: RecordResult) -> dict[str, Any]:
 def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
-    from knowtrail.eval.fields.runs import WHOLE
 
     result = finished.result
     click.echo(
@@ -79,24 +78,15 @@ def draw_run(finished: Finished) -> None:
     about = {"result": result, "by_position": placed, "shown": SHOWN_FIELDS}
     if doubts := told("fields/doubts.txt", **about):
         click.echo(doubts, err=True)
-    draw_columns(
-        ["metric", "value", "from", "to"],
-        [
-            [metric, *(known(n, ".3f") for n in (one.value, one.low, one.high))]
-            for metric, one in finished.intervals.items()
-        ],
-    )
-    counts = ("matches", "mismatches", "omissions", "hallucinations")
     fields = sorted(
         result.per_schema_path.items(), key=lambda item: (item[1].mean_score, item[0])
     )
-    draw_columns(
-        ["field", "score", *counts],
-        [
-            [path or WHOLE, f"{of.mean_score:.3f}", *(getattr(of, n) for n in counts)]
-            for path, of in fields[:SHOWN_FIELDS]
-        ],
-    )
+    for name, rows in (
+        ("metrics", finished.intervals.items()),
+        ("fields", fields[:SHOWN_FIELDS]),
+    ):
+        drawn = table(name, rows)
+        draw_columns(drawn.columns, drawn.rows)
 
 
 _ROUNDING = 1e-9

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import NOTES, Table, aligned, filled, told
+from knowtrail.eval.report import NOTES, Table, aligned, filled, table, told
 from knowtrail.eval.skn.metrics import MEASURES, NUMBERS, ahead, difference_row, scored
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
@@ -81,38 +81,19 @@ def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
     rows = []
     for one in outcome.differences:
         sure, found = one.p_value < _ALPHA, one.found.difference
-        rows.append([
-            labels[one.metric],
-            f"{one.name} less {one.base}",
-            str(one.found.n),
-            f"{found.value:+.3f}",
-            "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}",
-            f"{one.found.p_value:.4f}",
-            f"{one.p_value:.4f}",
-            (ahead(one) or "neither") if sure else "not told apart",
-        ])
-    columns = "metric, formats, n, difference, interval, p, p (Holm), better"
-    return Table(
-        title=f"{prefix}Differences between formats on the same samples",
-        note=NOTES["skn_differences"],
-        columns=columns.split(", "),
-        rows=rows,
-    )
+        ends = "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}"
+        better = (ahead(one) or "neither") if sure else "not told apart"
+        rows.append((labels[one.metric], one, ends, better))
+    return table("formats", rows, prefix=prefix)
 
 
 def _costs(outcome: ModelOutcome, prefix: str = "") -> Table:
-    return Table(
-        title=f"{prefix}Cost, and what went wrong",
-        note=(
-            "Means over the samples, those of tokens over the extractions that can be "
-            "used; counted tokens are what the server reports."
-        ),
-        columns=["", *outcome.pipelines],
-        rows=[
-            [label, *(_shown(outcome.metrics[v][name]) for v in outcome.pipelines)]
-            for name, label in NUMBERS.items()
-        ],
-    )
+    shown = {v: f"{{one[1][{v}]}}" for v in outcome.pipelines}
+    rows = [
+        (label, {v: _shown(outcome.metrics[v][name]) for v in outcome.pipelines})
+        for name, label in NUMBERS.items()
+    ]
+    return table("costs", rows, shown, prefix=prefix)
 
 
 def _shown(value: float | None) -> str:

@@ -475,7 +475,7 @@ def inspect(
     \b
     knowtrail eval zelo inspect annotated.jsonl --query q1 --document d3
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import draw_tables
+    from knowtrail.eval.report import draw_tables, table
     from knowtrail.eval.zelo import pages
     from knowtrail.eval.zelo.inspection import inspected
     from knowtrail.eval.zelo.scored_pairs import one_judged, read_judged
@@ -485,7 +485,7 @@ def inspect(
         judged = read_judged(annotation, documents=documents)
         if len(judged) > 1:
             found = [inspected(one) for one in judged]
-            told = partial(draw_tables, [pages.queries_table(found)])
+            told = partial(draw_tables, [table("queries", found)])
             emit([pages.figures(one) for one in found], told, as_json=as_json)
             return
     one = inspected(one_judged(annotation, query_id, documents))

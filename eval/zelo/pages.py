@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import asdict
-from math import ceil, isfinite, isnan
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from knowtrail.eval.report import (
     filled,
     known,
     plain,
+    table,
     told,
 )
 from knowtrail.graph.cli.rows import counted
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from knowtrail.eval.statistics import Difference, Interval
+    from knowtrail.eval.statistics import Difference
     from knowtrail.eval.zelo.inspection import Inspection
     from knowtrail.eval.zelo.metrics import Benchmark, RankingSettings
     from knowtrail.eval.zelo.training import Training
@@ -175,52 +176,14 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
         return picture_bytes(figure, suffix)
 
 
-MEANING = NOTES["zelo_rankings"]
-"""What the columns are, in a sentence."""
-
-
 def benchmark_tables(
     found: Sequence[Benchmark], apart: Sequence[Difference]
 ) -> list[Table]:
     """Return the results as tables: a ranking a row, then the paired differences."""
-    metrics = list(found[0].values)
-    tables = [
-        Table(
-            title="Rankings",
-            note=f"{MEANING} Here {found[0].relevance}.",
-            columns=("ranking", "queries", *metrics),
-            rows=[
-                (
-                    one.name,
-                    _queries(one),
-                    *(interval_text(one.means.get(metric)) for metric in metrics),
-                )
-                for one in found
-            ],
-        )
-    ]
-    if apart:
-        tables.append(
-            Table(
-                title=f"Less {found[0].name}",
-                note=(
-                    "Mean difference on the same queries, with its 95 % interval; p of "
-                    "a permutation test, by Holm's method for each metric."
-                ),
-                columns=("ranking", "metric", "queries", "difference", "p"),
-                rows=[
-                    (
-                        one.name,
-                        one.metric,
-                        str(one.found.n),
-                        interval_text(one.found.difference, "+"),
-                        f"{one.p_value:.4f}",
-                    )
-                    for one in apart
-                ],
-            )
-        )
-    return tables
+    first, means = found[0], {n: f"{{one[0].means[{n}]:.3f}}" for n in found[0].values}
+    rows = ((one, _queries(one)) for one in found)
+    tables = [table("rankings", rows, means, relevance=first.relevance)]
+    return tables + ([table("rankings_less", apart, name=first.name)] if apart else [])
 
 
 def _queries(one: Benchmark) -> str:
@@ -228,17 +191,6 @@ def _queries(one: Benchmark) -> str:
     said += [f"{one.absent} of the truth missing"] if one.absent else []
     said += [f"{one.unjudged} documents not judged"] if one.unjudged else []
     return ", ".join(said)
-
-
-def interval_text(interval: Interval | None, sign: str = "") -> str:
-    """Return a number with the ends of its interval, where it has them."""
-    if interval is None:
-        return "-"
-    value, low, high = (
-        f"{number:{sign}.3f}"
-        for number in (interval.value, interval.low, interval.high)
-    )
-    return value if isnan(interval.low) else f"{value} ({low} to {high})"
 
 
 def summary(one: Inspection) -> str:
@@ -249,104 +201,45 @@ def summary(one: Inspection) -> str:
 
 def inspection_tables(one: Inspection) -> list[Table]:
     """Return documents, judges and their agreement as tables."""
-    documents = [
-        _cells(
+    names = one.judged.judges
+    documents = (
+        (
             one.document(number).id,
             one.scores[number],
             one.errors[number],
-            int(one.fit.degree[number]),
-            "-"
-            if one.fit.component[number] < 0
-            else str(one.fit.component[number] + 1),
+            one.fit.degree[number],
+            None if one.fit.component[number] < 0 else one.fit.component[number] + 1,
             number + 1,
             cut(one.document(number).content, 60),
         )
         for number in one.order()
-    ]
-    judges = [
-        _cells(*(getattr(judge, name) for name in _COUNTS), first, judge.triads.share)
-        for judge, first in zip(one.judges, one.first, strict=True)
-    ]
-    tables = [
-        Table(
-            title="Documents",
-            note="By falling zELO score; a score holds within its part.",
-            columns=_DOCUMENT,
-            rows=documents,
-        ),
-        Table(
-            title="Judges",
-            note=NOTES["zelo_judges"],
-            columns=("judge", *_COUNTS[1:], "first", "transitive"),
-            rows=judges,
-        ),
-    ]
-    if one.agreement.pairs:
-        names = one.judged.judges
-        tables.append(
-            Table(
-                title="Agreement",
-                note="Battles that both decided, and where they name the same side.",
-                columns=("judges", "battles", "same side"),
-                rows=[
-                    _cells(f"{names[a]}, {names[b]}", count, share)
-                    for (a, b), (count, share) in one.agreement.pairs.items()
-                ],
-            )
-        )
-    return tables
-
-
-_DOCUMENT = ("document", "zELO", "standard error", "battles", "part", "place", "text")
-_COUNTS = ("name", "answered", "missing", "ties", "left")
-
-
-def _cells(*values: Any) -> tuple[str, ...]:
-    """Return texts and counts as they are, other numbers as people read them."""
-    return tuple(
-        str(value) if isinstance(value, str | int) else known(value) for value in values
     )
+    pairs = [
+        (names[a], names[b], *both) for (a, b), both in one.agreement.pairs.items()
+    ]
+    return [
+        table("documents", documents),
+        table("judges", zip(one.judges, one.first, strict=True)),
+        *([table("judges_alike", pairs)] if pairs else []),
+    ]
 
 
-def queries_table(found: Sequence[Inspection]) -> Table:
-    """Return a table of several queries."""
-    return Table(
-        title="Judged queries",
-        note="Name one with --query to see its documents and judges.",
-        columns=("query", "documents", "battles", "parts", "transitive", "W", "text"),
-        rows=[
-            _cells(
-                one.judged.query.id,
-                one.battles.n,
-                len(one.battles.left),
-                one.fit.components,
-                one.triads.share,
-                one.kendall_w,
-                cut(one.judged.query.query, 60),
-            )
-            for one in found
-        ],
-    )
+_COUNTS = ("name", "answered", "missing", "ties")
 
 
 def battles_table(one: Inspection, number: int) -> Table:
     """Return the battles of a document as a table."""
-    return Table(
-        title=f"Battles of {one.document(number).id}",
-        note="Scores from -1, for the other, to 1, for this one; best others first.",
-        columns=("against", "share", "judge", "score", "reasoning"),
-        rows=[
-            (
-                one.document(battle.other).id,
-                known(battle.share),
-                said.judge,
-                "failed" if said.score is None else f"{said.score:+.2f}",
-                said.reasoning,
-            )
-            for battle in one.fought(number)
-            for said in battle.said
-        ],
+    rows = (
+        (
+            one.document(battle.other),
+            battle.share,
+            said,
+            "failed" if said.score is None else f"{said.score:+.2f}",
+        )
+        for battle in one.fought(number)
+        for said in battle.said
     )
+    return table("battles", rows, name=one.document(number).id)
 
 
 def figures(one: Inspection) -> dict[str, Any]:
@@ -362,7 +255,7 @@ def figures(one: Inspection) -> dict[str, Any]:
         "krippendorff_alpha": one.agreement.alpha,
         "unanimous": as_number(one.agreement.unanimous),
         "judges": [
-            {name: getattr(judge, name) for name in _COUNTS[:-1]}
+            {name: getattr(judge, name) for name in _COUNTS}
             | {"prefers_left": as_number(judge.left), "prefers_first": as_number(first)}
             for judge, first in zip(one.judges, one.first, strict=True)
         ],
@@ -442,22 +335,14 @@ def benchmark_page(
 
 
 def _worst(one: Benchmark) -> Table:
-    metrics = list(one.values)
-    order = sorted(
-        range(len(one.queries)), key=lambda place: (one.values["ndcg"][place], place)
-    )
-    return Table(
-        title=f"Queries that {one.name} ranks worst",
-        note=f"The {min(_WORST, len(order))} with the lowest nDCG of {len(order)}.",
-        columns=("query", *metrics),
-        rows=[
-            (
-                one.queries[place],
-                *(known(one.values[metric][place], ".3f") for metric in metrics),
-            )
-            for place in order[:_WORST]
-        ],
-    )
+    values = [
+        (query, {metric: numbers[place] for metric, numbers in one.values.items()})
+        for place, query in enumerate(one.queries)
+    ]
+    shown = sorted(values, key=lambda row: row[1]["ndcg"])[:_WORST]
+    columns = {metric: f"{{one[1][{metric}]:.3f}}" for metric in one.values}
+    about = {"name": one.name, "shown": len(shown), "count": len(values)}
+    return table("rankings_worst", shown, columns, **about)
 
 
 def benchmark_json(
@@ -496,22 +381,11 @@ def benchmark_json(
 
 def training_table(found: Training) -> Table:
     """Return what a model is worth beside what it is made of."""
-    rows = [("the model", f"{found.ndcg.value:.3f}", "", "")]
-    rows += [
-        (
-            name,
-            f"{one.first:.3f}",
-            interval_text(one.difference, "+"),
-            f"{one.p_value:.4f}",
-        )
+    rows = [
+        (name, one.first, one.difference, one.p_value)
         for name, one in found.against.items()
     ]
-    return Table(
-        title="Held-out queries",
-        note="Mean nDCG with the gain exp(score), and paired differences.",
-        columns=("ranking", "nDCG", "the model's, less this", "p"),
-        rows=rows,
-    )
+    return table("training", [("the model", found.ndcg.value, None, None), *rows])
 
 
 def training_json(found: Training) -> dict[str, Any]:
