@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
-from knowtrail.graph.cli.options import stacked
+from knowtrail.graph.cli.options import FILE, FOLDER, MODELS, option, stacked
+from knowtrail.graph.files.packaged import packaged
 
 _COMMANDS = {
     "fields": "Extracted records against gold, by field.",
@@ -21,8 +22,15 @@ _COMMANDS = {
 }
 """Command, in the module `cli` of the package of its name -> one line for the list."""
 
-PATH = click.Path(path_type=Path)
-COUNT = click.IntRange(1)
+_KINDS: dict[str, dict[str, Any]] = {
+    "amount": {"type": click.FloatRange(0)},
+    "count": {"type": click.IntRange(1)},
+    "file": {"type": FILE},
+    "flag": {"is_flag": True},
+    "folder": {"type": FOLDER},
+    "number": {"type": float},
+    "path": {"type": click.Path(path_type=Path)},
+}
 
 
 @click.group(
@@ -42,32 +50,40 @@ def options_of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
 
 
-def alike(**attributes: Any) -> Callable[..., Callable[[Any], Any]]:
-    """Return what makes a decorator of options that share attributes: name -> help."""
-    return lambda **helps: stacked(
-        *(
-            click.option(f"--{name.replace('_', '-')}", help=text, **attributes)
-            for name, text in helps.items()
-        )
+def options_told(
+    command: str, *kinds: Any, **own: dict[str, Any]
+) -> Callable[[Any], Any]:
+    """Return the options of a command that `options.toml` tells; see there.
+
+    `kinds` are classes of options, `own` has attributes that no file can tell.
+    """
+    known = {
+        one.name: one.default
+        for kind in kinds
+        for one in fields(kind)
+        if one.default is not MISSING
+    }
+    listed = packaged("knowtrail.eval", "options.toml")[command]
+    return stacked(
+        *(_option(name, told, known, own.get(name)) for name, told in listed.items())
     )
 
 
-flags = alike(is_flag=True)
-files = alike(type=PATH)
-several_files = alike(type=PATH, multiple=True)
-names = alike(metavar="NAME")
-counts = alike(type=COUNT)
-
-
-def options_from(kind: Any, **helps: str) -> Callable[[Any], Any]:
-    """Return a decorator with options for fields of a dataclass, and their defaults."""
-    defaults = {one.name: one.default for one in fields(kind)}
-    made = []
-    for name, text in helps.items():
-        flag, default = f"--{name.replace('_', '-')}", defaults[name]
-        if default is True:
-            negative = f"no-{flag[2:]}"
-            flag += f"/--{negative}"
-        is_flag = isinstance(default, bool) or None
-        made.append(click.option(flag, default=default, is_flag=is_flag, help=text))
-    return stacked(*made)
+def _option(
+    name: str, told: Any, known: dict[str, Any], own: dict[str, Any] | None
+) -> Callable[[Any], Any]:
+    about = {"help": told} if isinstance(told, str) else dict(told)
+    if "help" in about:
+        about["help"] = about["help"].replace("{models}", MODELS)
+    if shared := about.pop("shared", None):
+        return option(shared, **about)
+    flags = about.pop("flags", [f"--{name.replace('_', '-')}"])
+    if name in known and "is" not in about:
+        default = about.setdefault("default", known[name])
+        if isinstance(default, bool):
+            about["is_flag"] = True
+            flags = [f"{flags[0]}/--no-{flags[0][2:]}"] if default else flags
+    about = _KINDS.get(about.pop("is", ""), {}) | about | (own or {})
+    if values := about.pop("of", None):
+        about = {"default": values[0]} | about | {"type": click.Choice(values)}
+    return click.option(*flags, name, **about)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import PATH, alike, files, flags, names, several_files
+from knowtrail.eval.cli import options_told
 from knowtrail.eval.fields.comparators import register
 from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
 from knowtrail.eval.fields.records import (
@@ -30,7 +30,6 @@ from knowtrail.eval.fields.results import (
 )
 from knowtrail.eval.report import Table, draw_columns, draw_tables, table, told
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
 from knowtrail.graph.files import check_output, write_file
@@ -94,47 +93,7 @@ _ROUNDING = 1e-9
 
 
 @click.command()
-@click.option(
-    "--gold", type=PATH, required=True, help="Gold records, JSON Lines or one array."
-)
-@files(
-    extracted="Extracted records, in gold's order or with ids.",
-    schema="Eval schema; inferred without it.",
-    report="Write a report, as one HTML file.",
-    shift_from="Older records; fields whose values shifted.",
-)
-@flags(infer_schema="Write a schema to edit, and stop.")
-@several_files(
-    compare="Another extraction of the same gold; several times.",
-    agreement="Another annotator's records; agreement with gold, by field.",
-    against_text="Prompt or training text that gold values might stand in.",
-    plugin="Python file, which is run: it registers comparators and transforms, and "
-    "may have a function post_process.",
-)
-@choice(
-    "--nulls",
-    of=("value", "absent"),
-    text="Whether null is a value like others, or as if the key were absent.",
-)
-@alike(metavar="KEY")(
-    id_field="Key of each record's id, by which records are paired.",
-    judges_field="Key of extracted records with the id of their Extraction node.",
-)
-@names(judge="Language model of the comparator `semantic`.")
-@click.option(
-    "--store",
-    type=click.Choice(["failures", "all", "none"]),
-    is_flag=False,
-    flag_value="failures",
-    default="none",
-    help="Fields to keep in the graph; `--store` alone is failures.",
-)
-@alike(default="", show_default=False)(dataset="Data set's name in the graph.")
-@alike(multiple=True, metavar="METRIC=VALUE")(
-    fail_under="Exit 1 where a metric is lower, such as f1=0.9."
-)
-@click.option("--seed", default=0, help="Seed of the intervals.")
-@option("json")
+@options_told("fields")
 @click.pass_obj
 def fields(settings: Settings, /, **given: Any) -> None:
     """Score extracted records against gold, field by field.

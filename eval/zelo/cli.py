@@ -7,14 +7,15 @@ import sys
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import COUNT, PATH, alike, counts, files, flags, options_of
+from knowtrail.eval.cli import options_of, options_told
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FILE, FOLDER, choice, option, output_option
+from knowtrail.graph.cli.options import FILE, output_option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -23,7 +24,6 @@ from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.inspection import Inspection
@@ -36,6 +36,7 @@ def zelo() -> None:
     """Judge the relevance of documents in pairs, and measure rerankers by it."""
 
 
+_PATH = click.Path(path_type=Path)
 _STOPPED = {"budget": 1, "interrupted": 130}
 
 
@@ -53,55 +54,7 @@ def judges() -> None:
 @zelo.command()
 @click.argument("source", type=FILE)
 @click.argument("target", type=FILE)
-@alike(multiple=True, metavar="NAME")(
-    judge="bm25, embedding, cross-encoder:MODEL, ollama:MODEL, or one of the "
-    "configuration; several times. Without it: openai, anthropic and gemini."
-)
-@files(judges_file="Configuration of judges, TOML.")
-@choice(
-    "--pairs",
-    "mode",
-    of=("cycles", "dense", "adaptive"),
-    text="Random circles, every two, or those that tell most.",
-)
-@click.option(
-    "--cycle-num",
-    "--cycle_num",
-    type=COUNT,
-    default=4,
-    help="Circles, of as many pairs as a query has documents.",
-)
-@choice(
-    "--cycles",
-    of=("distinct", "published"),
-    text="Circles without a pair that was judged while others were not; or drawn "
-    "without looking at each other.",
-)
-@click.option(
-    "--document-threshold",
-    "--document_threshold",
-    "--document-limit",
-    type=COUNT,
-    help="Judge the first so many documents of each query.",
-)
-@click.option("--seed", default=0, help="Seed of pairs and swaps.")
-@choice(
-    "--fit",
-    "method",
-    of=("maximum_likelihood", "published"),
-    text="How scores are found.",
-)
-@alike(type=FOLDER)(work="Working folder; TARGET.zelo without it.")
-@alike(type=click.FloatRange(0), metavar="USD")(
-    budget="What all runs in the working folder may cost together."
-)
-@flags(
-    magnitude="Count judges' scores by their size.",
-    dry_run="Say what it would ask and cost; stop.",
-    retry_failed="Ask again for useless answers.",
-    partial="Ask nothing; score what is known.",
-)
-@option("json")
+@options_told("annotate")
 @click.pass_obj
 def annotate(settings: Settings, /, **given: Any) -> None:
     """Judge the documents of SOURCE in pairs, write their scores to TARGET.
@@ -118,14 +71,13 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     if not given["source"].exists():
         msg = f"There is no file {given['source']}: make one with eval zelo export."
         raise InputError(msg)
-    names = ("budget", "retry_failed", "partial")
+    names = ("folder", "budget", "retry_failed", "partial")
     annotator = ZeloAnnotator(
         given["source"],
         given["target"],
         judges=load_judges(
             given["judge"], file=given["judges_file"], settings=settings
         ),
-        folder=given["work"],
         pairs=PairSettings(**options_of(PairSettings, given)),
         fit=FitSettings(**options_of(FitSettings, given)),
         **{name: given[name] for name in names},
@@ -189,25 +141,7 @@ def _usd(cost: float | None) -> str:
 
 @zelo.command()
 @click.argument("target", type=FILE)
-@option("corpus")
-@click.option(
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    default=("basic_retrieval",),
-    shell_complete=complete_algorithm,
-    help="How candidates are found; several take turns.",
-)
-@click.option(
-    "--candidates",
-    "count",
-    type=COUNT,
-    default=20,
-    help="Chunks wanted of each algorithm.",
-)
-@files(questions="Questions, one a line, text or JSON.")
-@flags(bundled="The questions of the quick start.")
-@option("limit")
+@options_told("export", algorithms={"shell_complete": complete_algorithm})
 @click.pass_obj
 def export(settings: Settings, /, **given: Any) -> None:
     """Write questions with candidate chunks of a corpus to TARGET, to be judged.
@@ -252,9 +186,7 @@ def export(settings: Settings, /, **given: Any) -> None:
 
 @zelo.command("import")
 @click.argument("annotated", type=FILE)
-@option("corpus")
-@click.option("--work", type=FOLDER, help="ANNOTATED.zelo without it.")
-@option("json")
+@options_told("import")
 @click.pass_obj
 def import_(
     settings: Settings, /, *, annotated: Path, corpus: str | None, **given: Any
@@ -285,34 +217,9 @@ def import_(
 
 
 @zelo.command()
-@click.argument("truth", type=PATH)
-@click.argument("rankings", metavar="RANKING...", type=PATH, nargs=-1, required=True)
-@click.option("--k", type=COUNT, default=10, help="Best ones of a ranking.")
-@counts(
-    k_gt="Best ones of the truth; k if unset.",
-    document_limit="Only the first N of each query.",
-)
-@choice(
-    "--ties",
-    of=("wrong", "half"),
-    text="How pairs with equal scores count in the accuracy.",
-)
-@click.option(
-    "--relevant-above",
-    "threshold",
-    type=float,
-    help="True scores above it are relevant to nDCG@k, RR and R@k.",
-)
-@click.option("--seed", default=0, help="Seed of the intervals.")
-@files(
-    report="Write a report, as one HTML file.",
-    histogram="Draw the nDCGs, as .png or .svg.",
-)
-@flags(
-    skip_unjudged="Pass over what the truth does not have.",
-    store="Keep the results in the graph.",
-)
-@option("json")
+@click.argument("truth", type=_PATH)
+@click.argument("rankings", metavar="RANKING...", type=_PATH, nargs=-1, required=True)
+@options_told("benchmark")
 @click.pass_obj
 def benchmark(
     settings: Settings, /, *, truth: Path, rankings: tuple[Path, ...], **given: Any
@@ -372,17 +279,9 @@ def _stored(
 
 
 @zelo.command()
-@click.argument("source", type=PATH)
-@click.argument("target", type=PATH)
-@click.option(
-    "--with",
-    "name",
-    metavar="NAME",
-    required=True,
-    help="embedding, bm25, cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
-)
-@counts(document_limit="Only the first N of each query.")
-@option("json")
+@click.argument("source", type=_PATH)
+@click.argument("target", type=_PATH)
+@options_told("rerank")
 @click.pass_obj
 def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> None:
     """Score the documents of SOURCE with a reranker, and write them to TARGET.
@@ -402,17 +301,9 @@ def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> 
 
 
 @zelo.command()
-@click.argument("annotated", type=PATH)
-@click.argument("model", type=PATH)
-@click.option(
-    "--held-out",
-    "share",
-    type=float,
-    default=0.2,
-    help="Share of the queries that the model is measured on, not trained on.",
-)
-@click.option("--seed", default=0, help="Chooses these queries.")
-@option("json")
+@click.argument("annotated", type=_PATH)
+@click.argument("model", type=_PATH)
+@options_told("train")
 @click.pass_obj
 def train(
     settings: Settings, /, *, annotated: Path, model: Path, as_json: bool, **given: Any
@@ -448,22 +339,12 @@ def train(
     )
 
 
-_annotation = click.argument("annotation", type=PATH)
-_query = click.option(
-    "--query", "query_id", metavar="ID", help="Which query, if several."
-)
-_documents = files(documents="Queries file, for the order of the documents.")
+_annotation = click.argument("annotation", type=_PATH)
 
 
 @zelo.command()
 @_annotation
-@_query
-@click.option(
-    "--document", "document_id", metavar="ID", help="Its battles, with reasonings."
-)
-@_documents
-@files(report="Write all of it, as one HTML file.")
-@option("json")
+@options_told("inspect")
 def inspect(
     *, annotation: Path, query_id: str | None, document_id: str | None, **given: Any
 ) -> None:
@@ -516,8 +397,7 @@ def _number(one: Inspection, document_id: str) -> int:
 
 @click.command()
 @_annotation
-@_query
-@_documents
+@options_told("battles")
 @output_option("knowtrail-battles.html", ".html, .png or .svg")
 def battles(
     *, annotation: Path, query_id: str | None, documents: Path | None, output: Path
