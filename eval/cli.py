@@ -30,6 +30,8 @@ _KINDS: dict[str, dict[str, Any]] = {
     "folder": {"type": FOLDER},
     "number": {"type": float},
     "path": {"type": click.Path(path_type=Path)},
+    "share": {"type": click.FloatRange(0, 1)},
+    "there": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
 }
 
 

@@ -64,7 +64,7 @@ _CUT = 60
 class _Cells(Formatter):
     """Makes cells of rows by the words of `tables.toml`; see there."""
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
         """Return a value, None where a row has no such place."""
         try:
             return super().get_field(field_name, args, kwargs)
