@@ -294,21 +294,6 @@ class JudgeEstimate:
     cost: float | None
     seconds: float
 
-    @classmethod
-    def of(cls, judge: Judge, count: Counter[str]) -> JudgeEstimate:
-        """Return the estimate of what was counted."""
-        sent = round(count["prompt_tokens"])
-        received = round(count["completion_tokens"])
-        return cls(
-            judge=judge.name,
-            judgements=round(count["judgements"]),
-            known=count["known"],
-            prompt_tokens=sent,
-            completion_tokens=received,
-            cost=None if judge.price is None else judge.price.of(sent, received),
-            seconds=float(count["seconds"]),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -322,6 +307,19 @@ class Estimate:
     cost: float | None
     seconds: float
     spent: float
+
+
+def _estimate_of(judge: Judge, count: Counter[str]) -> JudgeEstimate:
+    sent, received = (round(count[f"{of}_tokens"]) for of in ("prompt", "completion"))
+    return JudgeEstimate(
+        judge=judge.name,
+        judgements=round(count["judgements"]),
+        known=count["known"],
+        prompt_tokens=sent,
+        completion_tokens=received,
+        cost=None if judge.price is None else judge.price.of(sent, received),
+        seconds=float(count["seconds"]),
+    )
 
 
 class Options(TypedDict, total=False):
@@ -424,7 +422,7 @@ class ZeloAnnotator:
             for judge in self.judges:
                 for match in matches:
                     self._expect(counts[judge.name], journal, judge, match, further)
-        judges = tuple(JudgeEstimate.of(one, counts[one.name]) for one in self.judges)
+        judges = tuple(_estimate_of(one, counts[one.name]) for one in self.judges)
         known = [one.cost for one in judges if one.cost is not None]
         return Estimate(
             queries=queries,
