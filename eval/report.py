@@ -109,7 +109,7 @@ def table(
     return Table(
         title=form(about["title"], **given),
         note=form(about["note"], **given),
-        columns=tuple(cells),
+        columns=tuple(form(head, **given) for head in cells),
         rows=[[form(cell, one=one) for cell in cells.values()] for one in rows],
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator
 from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.eval.fields.shift import shifts
-from knowtrail.eval.report import WHOLE, Table, plain, table
+from knowtrail.eval.report import Table, plain, table
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
@@ -195,19 +195,10 @@ def run_metrics(
     for name, interval in intervals.items():
         yield Metric.of(name, interval)
     for path, one in result.per_schema_path.items():
-        counts = {
-            "matches": one.matches,
-            "mismatches": one.mismatches,
-            "omissions": one.omissions,
-            "hallucinations": one.hallucinations,
-        }
-        yield Metric(
-            name="field_score",
-            path=path,
-            value=one.mean_score,
-            n=sum(counts.values()),
-            counts=counts,
-        )
+        counts = asdict(one)
+        value = counts.pop("mean_score")
+        n = sum(counts.values())
+        yield Metric(name="field_score", path=path, value=value, n=n, counts=counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,13 +379,13 @@ def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answe
                 "comparison_by_field": _comparison_dict(by_field),
             }
         )
-        plain = {name.replace("_", " "): found for name, found in by_metric.items()}
+        named = {name.replace("_", " "): found for name, found in by_metric.items()}
         apart = sorted(
             by_field.items(),
             key=lambda item: (-abs(item[1].found.difference.value), item[0]),
         )
         tables += [
-            _differences(one.name, "metric", plain),
+            _differences(one.name, "metric", named),
             _differences(one.name, "field", dict(apart)),
         ]
     return Answer(name="compared", value=value, tables=tables)
@@ -415,12 +406,8 @@ def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table
     by, family = "", "all extractions, metric by metric"
     if kind == "field":
         by, family = ", by field", "all fields of all extractions"
-    rows = found.items()
-    heads = table("compared", rows, name=name, by=by, family=family)
-    named = [
-        [label or WHOLE, *row] for label, row in zip(found, heads.rows, strict=True)
-    ]
-    return replace(heads, columns=(kind, *heads.columns), rows=named)
+    about = {"name": name, "kind": kind, "by": by, "family": family}
+    return table("compared", found.items(), **about)
 
 
 def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:
