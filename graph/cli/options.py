@@ -108,6 +108,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "file": {"type": FILE},
     "flag": {"is_flag": True},
     "folder": {"type": FOLDER},
+    "integer": {"type": int},
     "number": {"type": float},
     "path": {"type": click.Path(path_type=Path)},
     "share": {"type": click.FloatRange(0, 1)},

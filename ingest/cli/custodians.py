@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.options import told_options
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 
 if TYPE_CHECKING:
@@ -34,30 +35,7 @@ def _columns(
 
 @click.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--example",
-    is_flag=True,
-    help="Instead of a file: seventy invented institutions that come with Knowtrail.",
-)
-@click.option(
-    "--map",
-    "columns",
-    multiple=True,
-    callback=_columns,
-    metavar="FIELD=COLUMN",
-    help="Which column a field is read from.",
-)
-@click.option("--country", help="ISO 3166-1 code of rows that do not tell theirs.")
-@click.option(
-    "--guess/--no-guess",
-    default=True,
-    help="Guess type, town and country from title and address, with a confidence.",
-)
-@click.option(
-    "--documents/--no-documents",
-    default=True,
-    help="Make a searchable document of each; the slow part.",
-)
+@told_options("knowtrail.ingest", "custodians", columns={"callback": _columns})
 @input_options
 @click.pass_obj
 def custodians(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import FILE, MODELS, choice, option
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import cell_text, counted
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
 
@@ -21,77 +22,20 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.batch import ExtractionReport
     from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
-VARIANT_NAMES = (
-    "json",
-    "json_conf",
-    "skn_no_gaps",
-    "skn_no_causal",
-    "skn_no_risk",
-    "skn",
+VARIANT_NAMES: tuple[str, ...] = tuple(
+    packaged("knowtrail.ingest", "options.toml")["extract"]["variant"]["of"]
 )
-"""The variants; here by hand, so that `--help` loads none of them."""
+"""The variants; from the options, so that `--help` loads none of them."""
 
 SHOWN_FAILURES = 5
 
 
 @click.command()
-@option("corpus", help="Corpus to read; needed where there are several.")
-@click.option(
-    "--variant",
-    type=click.Choice(VARIANT_NAMES),
-    default="skn",
-    help="How the model writes down what it reads.",
+@told_options(
+    "knowtrail.ingest",
+    "extract",
+    context={"type": click.IntRange(2_048), "default": MOST_CONTEXT},
 )
-@click.option(
-    "--documents",
-    multiple=True,
-    metavar="TITLE",
-    help="Title, alias or id of a document to read; repeat for more. Default: all.",
-)
-@choice("--unit", of=("document", "chunk"), text="What is read at a time.")
-@option("limit")
-@click.option(
-    "--search",
-    "searches",
-    multiple=True,
-    metavar="QUERY",
-    help="Read what a web search finds instead; repeat for more.",
-)
-@click.option(
-    "--search-results",
-    "recorded",
-    type=FILE,
-    help="File of recorded results: read first, new ones are added.",
-)
-@click.option("--recorded-only", is_flag=True, help="Never search live.")
-@click.option(
-    "--question-aware",
-    "question",
-    metavar="QUESTION",
-    help="Tell the model what the knowledge is wanted for.",
-)
-@option("model", help=f"Model that reads (KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.")
-@click.option(
-    "--concurrency",
-    type=int,
-    default=1,
-    help="Texts that the model reads at once, 1 to 32.",
-)
-@click.option("--seconds", type=float, default=120.0, help="Time limit of an answer.")
-@click.option(
-    "--tokens",
-    type=int,
-    default=4096,
-    help="Tokens of an answer; half of the context at most.",
-)
-@click.option(
-    "--context",
-    type=click.IntRange(2_048),
-    default=MOST_CONTEXT,
-    help="Tokens of text and answer together at most, where the model offers as many.",
-)
-@click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
-@option("json")
 @click.pass_obj
 def extract(
     settings: Settings,

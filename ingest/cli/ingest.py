@@ -12,7 +12,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FOLDER, choice, stacked
+from knowtrail.graph.cli.options import stacked, told_options
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 from knowtrail.ingest.options import IngestOptions
 
@@ -56,72 +56,21 @@ def _number(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", type=type(default), help=text)
 
 
+_told = partial(told_options, "knowtrail.ingest")
 _common = stacked(
     input_options,
-    click.option(
-        "--themes",
-        type=click.Choice(["keyphrases", "llm", "none"]),
-        help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
-    ),
-    click.option(
-        "--terms/--no-terms",
-        default=None,
-        help="Whether names that connect chunks become terms; --terms also adds "
-        "them to a corpus that has none. [default: terms]",
-    ),
-    click.option(
-        "--bulk/--no-bulk",
-        default=None,
-        help="Load an empty database of the managed server as a whole, through "
-        "files; or not. [default: where the input is large]",
-    ),
-    click.option(
-        "--work",
-        type=FOLDER,
-        help="Folder for the files of a bulk load, and for the shards of --engine "
-        "ray. [default: below --home]",
+    _told(
+        "common", **{name: {"default": None} for name in ("themes", "terms", "bulk")}
     ),
     *map(_number, _NUMBERS),
 )
-
-
-_engine = stacked(
-    choice(
-        "--engine",
-        of=("local", "ray"),
-        text="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
-    ),
-    click.option(
-        "--ray-address",
-        metavar="HOST:PORT",
-        help="The Ray cluster. [default: RAY_ADDRESS, else one of this machine alone]",
-    ),
-    click.option(
-        "--ray-gpus",
-        type=click.FloatRange(0),
-        help="GPUs of each process that embeds. [default: 0]",
-    ),
-    click.option(
-        "--ray-batch",
-        type=click.IntRange(1),
-        help="Texts that the model there is given at once. [default: 256]",
-    ),
-)
+_engine = _told("engine")
 
 
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
-@click.option(
-    "--namespace",
-    "namespaces",
-    type=int,
-    multiple=True,
-    help="Namespaces to read. [default: 0, the articles]",
-)
-@click.option(
-    "--keep-disambiguation", is_flag=True, help="Store disambiguation pages too."
-)
+@_told("dump")
 @_common
 @click.pass_obj
 def dump(
@@ -161,15 +110,7 @@ def jsonl(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
-@click.option(
-    "--encoding",
-    metavar="NAME",
-    help="How text that is no UTF-8 is encoded, such as windows-1252. [default: what "
-    "a byte order mark or HTML says]",
-)
-@click.option(
-    "--language", default="en", help="Code of the language of files that tell none."
-)
+@_told("files")
 @_common
 @click.pass_obj
 def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> None:
@@ -187,15 +128,7 @@ def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 
 @ingest.command()
 @click.argument("titles", nargs=-1)
-@click.option("--topic", "topics", multiple=True, help="Search for articles on this.")
-@click.option("--articles-per-topic", type=click.IntRange(1, 500), default=5)
-@click.option("--language", default="en", help="Wikipedia's code.")
-@click.option("--api-url", help="Another MediaWiki's api.php.")
-@click.option(
-    "--contact",
-    envvar="KNOWTRAIL_CONTACT",
-    help="Your address or page for the user agent; Wikipedia asks for one.",
-)
+@_told("wikipedia", articles_per_topic={"type": click.IntRange(1, 500)})
 @_common
 @click.pass_obj
 def wikipedia(settings: Settings, /, *, contact: str | None, **options: Any) -> None:

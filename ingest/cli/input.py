@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import option, stacked
+from knowtrail.graph.cli.options import told_options
 
 if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
@@ -17,24 +17,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Source
 
-input_options = stacked(
-    option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS)."),
-    click.option(
-        "--cleanup",
-        type=click.Choice(["none", "incremental", "full"]),
-        default="incremental",
-        help="Changed documents are kept as stored (none) or replaced (incremental); "
-        "full also deletes all documents of the corpus that this input does not have.",
-    ),
-    option("limit", metavar="N", help="Read the first N documents alone."),
-    click.option(
-        "--dry-run",
-        is_flag=True,
-        help="Store nothing; tell what there is, and about how much time and space "
-        "it takes.",
-    ),
-    option("json"),
-)
+input_options = told_options("knowtrail.ingest", "input")
 """The options of every command that ingests."""
 
 
