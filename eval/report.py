@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.store import sendable
-from knowtrail.graph.cli.rows import plain_text
+from knowtrail.graph.cli.answers import told_by
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.files.templates import templates
 
@@ -133,17 +133,8 @@ def filled(template: str, **given: Any) -> str:
     return _templates().get_template(template).render(page)
 
 
-@cache
-def _texts() -> Environment:
-    """Return the templates of texts for a terminal, which nothing in them steers."""
-    made = templates(Path(__file__).parent, escape=partial(plain_text, lines=True))
-    made.filters["n"] = "{:,}".format
-    return made
-
-
-def told(template: str, **given: Any) -> str:
-    """Return a text of a template below this folder, with what is given put in."""
-    return _texts().get_template(template).render(given).rstrip("\n")
+told = partial(told_by, Path(__file__).parent)
+"""Return a text of a template below this folder, with what is given put in."""
 
 
 def known(value: float | None, form: str = ".2f") -> str:

@@ -23,7 +23,6 @@ from knowtrail.eval.report import (
     table,
     told,
 )
-from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
 from knowtrail.retrieval.views.labels import cut, cut_apart
@@ -196,7 +195,7 @@ def _queries(one: Benchmark) -> str:
 def summary(one: Inspection) -> str:
     """Return in a sentence or two what was judged and how consistent it is."""
     alone = int((one.fit.component < 0).sum())
-    return told("zelo/summary.txt", one=one, alone=alone, counted=counted, known=known)
+    return told("zelo/summary.txt", one=one, alone=alone, known=known)
 
 
 def inspection_tables(one: Inspection) -> list[Table]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.answers import emit, told_by
 from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import cell_text, counted
 from knowtrail.graph.files.packaged import packaged
@@ -14,8 +15,6 @@ from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
@@ -28,6 +27,7 @@ VARIANT_NAMES: tuple[str, ...] = tuple(
 """The variants; from the options, so that `--help` loads none of them."""
 
 SHOWN_FAILURES = 5
+_HERE = Path(__file__).parent
 
 
 @click.command()
@@ -150,41 +150,10 @@ def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource
 
 
 def _show(report: ExtractionReport, own: str) -> None:
-    click.echo(
-        f"{report.variant} by {report.model}: {counted(report.sources, 'source')}, "
-        f"{report.skipped} done before, {report.ok} valid, {report.repaired} put "
-        f"right, {report.failed} failed."
-    )
-    if report.passages:
-        click.echo(
-            f"{report.read_characters:,} of {report.source_characters:,} characters "
-            f"read in {counted(report.passages, 'passage')}."
-        )
-        click.echo(
-            f"{counted(report.facts, 'fact')}, {report.supported} with a sentence "
-            f"that supports them; {report.prompt_tokens:,} + "
-            f"{report.completion_tokens:,} tokens in {report.seconds:.1f} s."
-        )
-    if report.not_understood:
-        click.echo(
-            f"{counted(report.not_understood, 'piece')} of answers not understood and "
-            f"left out: {own} cypher --saved extraction_repairs",
-            err=True,
-        )
-    for title, error in report.failures[:SHOWN_FAILURES]:
-        click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
-    if len(report.failures) > SHOWN_FAILURES:
-        click.echo(f"More: {own} cypher --saved extraction_failures", err=True)
-    if report.kept:
-        click.echo(
-            f"Of {counted(report.kept, 'source')} the earlier extraction is kept: it "
-            "had read more.",
-            err=True,
-        )
-    if report.failed + report.partial > report.kept:
-        click.echo(
-            "What failed counts as done: --retry-failed asks for it again.", err=True
-        )
+    click.echo(told_by(_HERE, "extraction.txt", report=report))
+    about = {"report": report, "own": own, "shown": SHOWN_FAILURES}
+    if text := told_by(_HERE, "extraction_doubts.txt", cell_text=cell_text, **about):
+        click.echo(text, err=True)
 
 
 def _tell_limits(report: ExtractionReport, tokens: int) -> None:

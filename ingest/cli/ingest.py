@@ -6,11 +6,12 @@ import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.answers import emit, told_by
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import stacked, told_options
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
@@ -18,7 +19,6 @@ from knowtrail.ingest.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.report import IngestReport
 
 _DEFAULTS = IngestOptions()
+_HERE = Path(__file__).parent
 
 
 @click.group(cls=NearGroup)
@@ -248,7 +249,8 @@ def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions
 
 def _tell(report: IngestReport, *, as_json: bool) -> None:
     """Write the report, and exit 1 where something could not be used."""
-    emit(report.as_dict(), lambda: _tell_counts(report), as_json=as_json, indent=2)
+    told = told_by(_HERE, "ingest.txt", report=report)
+    emit(report.as_dict(), told, as_json=as_json, indent=2)
     for line in report.unclear_links:
         click.echo(f"Warning: {line}", err=True)
     if report.unclear > len(report.unclear_links):
@@ -258,27 +260,3 @@ def _tell(report: IngestReport, *, as_json: bool) -> None:
         for line in [*report.damage, *report.failures]:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
-
-
-def _tell_counts(report: IngestReport) -> None:
-    click.echo(
-        f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
-        f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"
-    )
-    if report.left_out:
-        reasons = ", ".join(f"{n} {r}" for r, n in sorted(report.left_out.items()))
-        click.echo(f"Left out: {reasons}")
-    if report.redirects:
-        click.echo(
-            f"Redirects: {report.redirects} read; of those stored "
-            f"{report.redirects_resolved} are aliases, {report.redirects_waiting} wait "
-            "for their target"
-        )
-    written = report.written
-    click.echo(
-        f"Written: {written.nodes_created} nodes and {written.relationships_created} "
-        f"relationships created, {written.nodes_deleted} and "
-        f"{written.relationships_deleted} deleted"
-    )
-    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
-    click.echo(f"Time: {stages}")
