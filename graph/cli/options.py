@@ -154,7 +154,8 @@ def _told_option(
         default = about.setdefault("default", known[name])
         if isinstance(default, bool):
             about["is_flag"] = True
-            flags = [f"{flags[0]}/--no-{flags[0][2:]}"] if default else flags
+            negative = f"no-{flags[0][2:]}"
+            flags = [f"{flags[0]}/--{negative}"] if default else flags
     about = _TYPES.get(about.pop("is", ""), {}) | about | (own or {})
     if values := about.pop("of", None):
         about = {"default": values[0]} | about | {"type": click.Choice(values)}
