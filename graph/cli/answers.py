@@ -32,7 +32,7 @@ def _texts(folder: Path) -> Environment:
     return made
 
 
-def told_by(folder: Path, template: str, **given: Any) -> str:
+def told_by(folder: Path, template: str, /, **given: Any) -> str:
     """Return the text of a template below a folder, with what is given put in."""
     return _texts(folder).get_template(template).render(given).rstrip("\n")
 

@@ -117,7 +117,7 @@ _TYPES: dict[str, dict[str, Any]] = {
 
 
 def told_options(
-    package: str, command: str, *kinds: Any, **own: dict[str, Any]
+    package: str, command: str, /, *kinds: Any, **own: dict[str, Any]
 ) -> Callable[[Any], Any]:
     """Return the options of a command that `options.toml` of a package tells.
 
