@@ -122,9 +122,10 @@ def told_options(
     """Return the options of a command that `options.toml` of a package tells.
 
     Each is its parameter, and its help alone or what click takes: `is` names a type,
-    `of` its values, the first the default; `flags` are other names than its own, and
-    `shared` is one of the table. What `kinds`, classes of options, have as default is
-    it here; `own` has attributes that no file can tell.
+    `of` its values, the first the default, `range` the ends of whole numbers; `flags`
+    are other names than its own, and `shared` is one of the table. What `kinds`,
+    classes of options, have as default is it here; `own` has attributes that no file
+    can tell.
     """
     known = {
         one.name: one.default
@@ -157,6 +158,8 @@ def _told_option(
             negative = f"no-{flags[0][2:]}"
             flags = [f"{flags[0]}/--{negative}"] if default else flags
     about = _TYPES.get(about.pop("is", ""), {}) | about | (own or {})
+    if ends := about.pop("range", None):
+        about["type"] = click.IntRange(*ends)
     if values := about.pop("of", None):
         about = {"default": values[0]} | about | {"type": click.Choice(values)}
     return click.option(*flags, name, **about)

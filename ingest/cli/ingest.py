@@ -129,7 +129,7 @@ def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 
 @ingest.command()
 @click.argument("titles", nargs=-1)
-@_told("wikipedia", articles_per_topic={"type": click.IntRange(1, 500)})
+@_told("wikipedia")
 @_common
 @click.pass_obj
 def wikipedia(settings: Settings, /, *, contact: str | None, **options: Any) -> None:
