@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
-from knowtrail.graph.cli.options import stacked
+from knowtrail.graph.cli.options import told_options
 
 _COMMANDS = {
     "fields": "Extracted records against gold, by field.",
@@ -38,15 +38,5 @@ def options_of(kind: Any, given: dict[str, Any]) -> dict[str, Any]:
     return {one.name: given[one.name] for one in fields(kind) if one.name in given}
 
 
-def options_from(kind: Any, **helps: str) -> Callable[[Any], Any]:
-    """Return a decorator with options for fields of a dataclass, and their defaults."""
-    defaults = {one.name: one.default for one in fields(kind)}
-    made = []
-    for name, text in helps.items():
-        flag, default = f"--{name.replace('_', '-')}", defaults[name]
-        if default is True:
-            negative = f"no-{flag[2:]}"
-            flag += f"/--{negative}"
-        is_flag = isinstance(default, bool) or None
-        made.append(click.option(flag, default=default, is_flag=is_flag, help=text))
-    return stacked(*made)
+options_told = partial(told_options, "knowtrail.eval")
+"""Return the options of a command that `eval/options.toml` tells."""

@@ -31,6 +31,7 @@ from knowtrail.eval.models import (
     ask,
     is_refusal,
 )
+from knowtrail.eval.report import told
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.extras import extra
@@ -40,15 +41,10 @@ from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings, keep_deepeval_quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from knowtrail.eval.retrieval.dataset import (
-        Passage,
-        Ranking,
-        RetrievalDataset,
-        RetrievalQuestion,
-    )
+    from knowtrail.eval.retrieval.dataset import Passage, RetrievalDataset
     from knowtrail.eval.retrieval.evaluation import SystemResult
 
 _LOG = logging.getLogger(__name__)
@@ -261,83 +257,79 @@ def judge_answers(
     one call more for each measure. Where the judge breaks off, `stopped` says why;
     calling again with the same state goes on.
     """
-    judge = _Judge(model=deepeval_model(model), reasons=reasons)
+    asked = partial(_asked, model=deepeval_model(model), reasons=reasons)
     answers: list[JudgedAnswer] = []
     for place, record in enumerate(records):
         progress(stage, place, len(records))
         try:
-            answers.append(judge.judged(record))
+            answers.append(_judged(record, asked))
         except ModelError as error:
             return Judged(answers=tuple(answers), stopped=str(error))
     progress(stage, len(records), len(records))
     return Judged(answers=tuple(answers))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judge:
-    model: Any
-    reasons: bool
+def _judged(
+    record: JudgedRecord, asked: Callable[[str, JudgedRecord], _Measured]
+) -> JudgedAnswer:
+    found = {name: _measured(name, record, asked) for name in JUDGED_MEASURES}
+    known = {name: one.value for name, one in found.items() if one.value is not None}
+    whole = len(known) == len(JUDGED_MEASURES)
+    return JudgedAnswer(
+        id=record.id,
+        values=word_measures(record) | known,
+        errors={n: one.told for n, one in found.items() if n not in known},
+        reasons={n: found[n].told for n in known if found[n].told},
+        doubts={n: found[n].doubt for n in known if found[n].doubt},
+        passed=min(known.values()) >= PASS_THRESHOLD if whole else None,
+    )
 
-    def judged(self, record: JudgedRecord) -> JudgedAnswer:
-        found = {name: self._measured(name, record) for name in JUDGED_MEASURES}
-        known = {
-            name: one.value for name, one in found.items() if one.value is not None
-        }
-        whole = len(known) == len(JUDGED_MEASURES)
-        return JudgedAnswer(
-            id=record.id,
-            values=word_measures(record) | known,
-            errors={n: one.told for n, one in found.items() if n not in known},
-            reasons={n: found[n].told for n in known if found[n].told},
-            doubts={n: found[n].doubt for n in known if found[n].doubt},
-            passed=min(known.values()) >= PASS_THRESHOLD if whole else None,
+
+def _measured(
+    name: str, record: JudgedRecord, asked: Callable[[str, JudgedRecord], _Measured]
+) -> _Measured:
+    if name in _NEED_EXPECTED and record.expected is None:
+        return _Measured(told="no answer is expected")
+    if not record.retrieved:
+        return _Measured(value=0.0, told="nothing was retrieved")
+    if name not in _NEED_EXPECTED and not record.answer:
+        return _Measured(told="no answer came")
+    try:
+        return asked(name, record)
+    except (UselessAnswerError, ModelError) as error:
+        if isinstance(error, ModelError) and not is_refusal(error):
+            raise
+        _LOG.info("No %s of case %s: %s", name, record.id, error)
+        return _Measured(told=str(error))
+
+
+def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Measured:
+    with quiet_deepeval():
+        import deepeval.metrics
+        from deepeval.test_case import LLMTestCase
+
+        kind = f"{name.title().replace('_', '')}Metric"
+        metric: Any = getattr(deepeval.metrics, kind)(
+            threshold=PASS_THRESHOLD,
+            model=model,
+            include_reason=reasons,
+            async_mode=False,
         )
-
-    def _measured(self, name: str, record: JudgedRecord) -> _Measured:
-        if name in _NEED_EXPECTED and record.expected is None:
-            return _Measured(told="no answer is expected")
-        if not record.retrieved:
-            return _Measured(value=0.0, told="nothing was retrieved")
-        if name not in _NEED_EXPECTED and not record.answer:
-            return _Measured(told="no answer came")
-        try:
-            return self._asked(name, record)
-        except UselessAnswerError as error:
-            _LOG.info("No %s of case %s: %s", name, record.id, error)
-            return _Measured(told=str(error))
-        except ModelError as error:
-            if not is_refusal(error):
-                raise
-            return _Measured(told=str(error))
-
-    def _asked(self, name: str, record: JudgedRecord) -> _Measured:
-        with quiet_deepeval():
-            import deepeval.metrics
-            from deepeval.test_case import LLMTestCase
-
-            kind = f"{name.title().replace('_', '')}Metric"
-            metric: Any = getattr(deepeval.metrics, kind)(
-                threshold=PASS_THRESHOLD,
-                model=self.model,
-                include_reason=self.reasons,
-                async_mode=False,
-            )
-            case = LLMTestCase(
-                input=record.question,
-                actual_output=record.answer or "",
-                expected_output=record.expected,
-                retrieval_context=list(record.retrieved),
-            )
-            metric.measure(case, _show_indicator=False)
-        score = metric.score
-        if not isinstance(score, int | float) or not math.isfinite(score):
-            told = f"the judge's verdicts give {score!r}, no number"
-            return _Measured(told=told)
-        return _Measured(
-            value=min(1.0, max(0.0, float(score))),
-            told=str(metric.reason or ""),
-            doubt=_doubt(name, metric, record),
+        case = LLMTestCase(
+            input=record.question,
+            actual_output=record.answer or "",
+            expected_output=record.expected,
+            retrieval_context=list(record.retrieved),
         )
+        metric.measure(case, _show_indicator=False)
+    score = metric.score
+    if not isinstance(score, int | float) or not math.isfinite(score):
+        return _Measured(told=f"the judge's verdicts give {score!r}, no number")
+    return _Measured(
+        value=min(1.0, max(0.0, float(score))),
+        told=str(metric.reason or ""),
+        doubt=_doubt(name, metric, record),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -490,36 +482,35 @@ class _Stage:
         self._texts = {passage.id: _text(passage) for passage in dataset.passages}
         self._reasons = options.reasons
         self._progress = progress
-        named = partial(as_model, settings=settings, context=options.models.context)
-        self._who = Respondent(
-            model=named(options.answers), options=options.models, state=state
-        )
-        self._judge: Respondent | None = None
-        if options.judge is not None:
-            judge = named(options.judge)
-            self._judge = replace(self._who, model=judge)
+
+        def who(model: ModelLike) -> Respondent:
+            asked = as_model(model, settings=settings, context=options.models.context)
+            return Respondent(model=asked, options=options.models, state=state)
+
+        self.who = who(options.answers)
+        self.judge = None if options.judge is None else who(options.judge)
         self.answers: dict[str, dict[str, str]] = {}
         self.stopped = ""
-        self._unanswered = 0
-        self._unjudged: Counter[str] = Counter()
-        self._doubtful: Counter[str] = Counter()
+        self.unanswered = 0
+        self.unjudged: Counter[str] = Counter()
+        self.doubtful: Counter[str] = Counter()
 
     @property
     def models(self) -> dict[str, Any]:
         return {
-            "answers": self._who.name,
-            "judge": None if self._judge is None else self._judge.name,
+            "answers": self.who.name,
+            "judge": None if self.judge is None else self.judge.name,
             "reasons": self._reasons,
-            **asdict(self._who.options),
+            **asdict(self.who.options),
         }
 
     def system(self, result: SystemResult) -> SystemResult:
         records = self._records(result)
         values = {record.id: word_measures(record) for record in records}
-        if self._judge is not None and not self.stopped:
+        if self.judge is not None and not self.stopped:
             judged = judge_answers(
                 records,
-                model=self._judge,
+                model=self.judge,
                 reasons=self._reasons,
                 progress=self._progress,
                 stage=f"judging {result.name}",
@@ -527,8 +518,8 @@ class _Stage:
             self.stopped = judged.stopped
             values |= judged.values()
             for answer in judged.answers:
-                self._unjudged.update([*answer.errors])
-                self._doubtful.update([*answer.doubts])
+                self.unjudged.update([*answer.errors])
+                self.doubtful.update([*answer.doubts])
         rows = [
             {**row, **values.get(question.id, {})}
             for question, row in zip(result.questions, result.values, strict=True)
@@ -543,67 +534,38 @@ class _Stage:
             if self.stopped:
                 break
             self._progress(f"answering {result.name}", place, len(pairs))
+            texts = tuple(sentence.text for sentence in ranking.sentences) or tuple(
+                self._texts[document.id] for document in ranking.documents[:PASSAGES]
+            )
             try:
-                record = self._record(question, ranking)
+                answer, shown = _answered(self.who, question.text, texts)
             except ModelError as error:
                 self.stopped = str(error)
                 break
-            records.append(record)
-            if record.answer is not None:
-                given[question.id] = record.answer
+            self.unanswered += answer is None and bool(texts)
+            if answer is not None:
+                given[question.id] = answer
+            records.append(
+                JudgedRecord(
+                    id=question.id,
+                    question=question.text,
+                    answer=answer,
+                    expected=question.answer or None,
+                    aliases=question.aliases,
+                    retrieved=texts[:shown] if shown else texts,
+                )
+            )
         return records
 
-    def _record(self, question: RetrievalQuestion, ranking: Ranking) -> JudgedRecord:
-        texts = self._retrieved(ranking)
-        answer, shown = _answered(self._who, question.text, texts)
-        self._unanswered += answer is None and bool(texts)
-        return JudgedRecord(
-            id=question.id,
-            question=question.text,
-            answer=answer,
-            expected=question.answer or None,
-            aliases=question.aliases,
-            retrieved=texts[:shown] if shown else texts,
-        )
-
-    def _retrieved(self, ranking: Ranking) -> tuple[str, ...]:
-        """Return the texts of a ranking: its sentences, or else its first passages."""
-        if ranking.sentences:
-            return tuple(sentence.text for sentence in ranking.sentences)
-        first = ranking.documents[:PASSAGES]
-        return tuple(self._texts[document.id] for document in first)
-
     def notes(self, folder: Path) -> list[str]:
-        notes = [
-            f"Answers are those of {self._who.name}, from the sentences that a system "
-            f"returns, or from its first {PASSAGES} passages where it returns none."
-        ]
-        if self._judge is not None:
-            notes.append(
-                f"The judge is {self._judge.name}, through DeepEval "
-                f"{deepeval_version()}; a case passes where all four of its measures "
-                f"are at least {PASS_THRESHOLD:g}."
-            )
-        if self.stopped:
-            notes.append(
-                f"Answers and judgements broke off: {self.stopped} What there was is "
-                f"kept in {folder}: the same command goes on."
-            )
-        if self._unanswered:
-            notes.append(
-                f"{self._who.name} gave no usable answer to {self._unanswered} "
-                "questions, which count as wrong."
-            )
-        notes += [
-            f"{count} cases have no {name}: the judge's answers were of no use."
-            for name, count in sorted(self._unjudged.items())
-        ]
-        notes += [
-            f"In {count} cases {name} rests on more or fewer verdicts than there were "
-            "things to judge: do not trust it, take a larger judge."
-            for name, count in sorted(self._doubtful.items())
-        ]
-        return notes
+        return told(
+            "judged.txt",
+            stage=self,
+            folder=folder,
+            passages=PASSAGES,
+            threshold=PASS_THRESHOLD,
+            version=deepeval_version(),
+        ).splitlines()
 
 
 def _text(passage: Passage) -> str:

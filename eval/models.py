@@ -263,10 +263,6 @@ class Answer:
     seconds: float = 0.0
     attempts: int = 1
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return asdict(self)
-
 
 def ask(
     who: Respondent,

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache, partial
 from html import escape
 from pathlib import Path
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.eval.store import sendable
+from knowtrail.graph.cli.answers import told_by
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.files.templates import templates
 
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jinja2 import Environment
-
-    from knowtrail.eval.statistics import Interval
 
 TABLE_ROWS = 200
 NOTES: dict[str, str] = packaged("knowtrail.eval", "texts.toml")["notes"]
@@ -56,6 +57,63 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
+WHOLE = "(the whole record)"
+_CUT = 60
+
+
+class _Cells(Formatter):
+    """Makes cells of rows by the words of `tables.toml`; see there."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        """Return a value, None where a row has no such place."""
+        try:
+            return super().get_field(field_name, args, kwargs)
+        except IndexError:
+            return None, field_name
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        """Return a value as `!w`, `!c` or `!y` say."""
+        if conversion == "c":
+            from knowtrail.retrieval.views.labels import cut
+
+            return cut(value, _CUT)
+        if conversion == "w":
+            return value or WHOLE
+        return ("yes" if value else "no") if conversion == "y" else value
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """Return a cell: an interval with its ends, a dash for what is not defined."""
+        if value is None or value != value:
+            return "-"
+        if not hasattr(value, "low"):
+            return f"{value:{format_spec}}"
+        whole, low, high = (
+            f"{number:{format_spec}}" for number in (value.value, value.low, value.high)
+        )
+        return f"{whole} ({low} to {high})" if value.low == value.low else whole
+
+
+def table(
+    name: str,
+    rows: Iterable[Any],
+    columns: Mapping[str, str] | None = None,
+    /,
+    **given: Any,
+) -> Table:
+    """Return rows as a table of `tables.toml`, with what else its words name.
+
+    Further columns, heading -> cell, stand behind its own.
+    """
+    about, form = packaged("knowtrail.eval", "tables.toml")[name], _Cells().format
+    cells = {**about["cells"], **(columns or {})}
+    return Table(
+        title=form(about["title"], **given),
+        note=form(about["note"], **given),
+        columns=tuple(form(head, **given) for head in cells),
+        rows=[[form(cell, one=one) for cell in cells.values()] for one in rows],
+    )
+
+
 def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
 
@@ -75,6 +133,10 @@ def filled(template: str, **given: Any) -> str:
     return _templates().get_template(template).render(page)
 
 
+told = partial(told_by, Path(__file__).parent)
+"""Return a text of a template below this folder, with what is given put in."""
+
+
 def known(value: float | None, form: str = ".2f") -> str:
     """Return a number as people read it, a dash where it is not defined."""
     return "-" if value is None or value != value else f"{value:{form}}"
@@ -91,15 +153,15 @@ def json_lines(rows: Iterable[Any]) -> str:
     return "".join(f"{sendable(text)}\n" for text in texts)
 
 
-def interval_dict(interval: Interval) -> dict[str, Any]:
-    """Return an interval for JSON."""
-    return {
-        "value": interval.value,
-        "low": as_number(interval.low),
-        "high": as_number(interval.high),
-        "level": interval.level,
-        "n": interval.n,
-    }
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: data classes as objects, NaN as null."""
+    if is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return as_number(value) if isinstance(value, float) else value
 
 
 def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
@@ -111,7 +173,7 @@ def draw_tables(tables: Iterable[Table], *, above: str = "") -> None:
         draw_columns(one.columns, one.rows)
 
 
-def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def draw_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Draw rows on standard output, an empty line above."""
     from knowtrail.graph.cli.tables import draw_rows
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -123,44 +123,43 @@ def _ratio(
     return np.divide(top, bottom, out=np.ones_like(top), where=bottom != 0)
 
 
+class Drawing(TypedDict, total=False):
+    """How resamples are drawn, and what is made of them.
+
+    Attributes:
+        level: Share of resamples inside the interval, between 0 and 1; 0.95 without it.
+        resamples: How many times n rows are drawn with replacement; `RESAMPLES`.
+        method: `bca`, the default, corrects bias and skewness; `percentile` takes the
+            quantiles as they are. BCa falls back to them where all rows say the same.
+        seed: Seed of the drawing; 0.
+        bounds: Those of the statistic, for rows that all say the same; see the module.
+    """
+
+    level: float
+    resamples: int
+    method: Method
+    seed: int
+    bounds: Bounds | None
+
+
 def bootstrap_interval(
     rows: ArrayLike,
     statistic: Statistic = first_mean,
     *,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    method: Method = "bca",
-    seed: int = 0,
-    bounds: Bounds | None = None,
     clusters: Sequence[object] | None = None,
+    **how: Unpack[Drawing],
 ) -> Interval:
-    """Return a statistic of the rows with its bootstrap interval.
+    """Return a statistic of n numbers, or n x k, with its bootstrap interval.
 
-    Args:
-        rows: n numbers, or n x k numbers.
-        statistic: Function of the column means.
-        level: Share of resamples inside the interval, between 0 and 1.
-        resamples: How many times n rows are drawn with replacement.
-        method: `bca` corrects bias and skewness; `percentile` takes the quantiles as
-            they are. BCa falls back to them where all rows say the same.
-        seed: Seed of the drawing.
-        bounds: Those of the statistic, for rows that all say the same; see the module.
-        clusters: What each row belongs to; rows of equal ones are drawn together. None
-            draws each row by itself.
+    `clusters` are what each row belongs to; rows of equal ones are drawn together. None
+    draws each row by itself.
 
     Raises:
         InputError: If there is no row, a number is not finite, an option is out of
             range, or there are not as many clusters as rows.
     """
     (found,) = bootstrap_intervals(
-        rows,
-        {"": statistic},
-        level=level,
-        resamples=resamples,
-        method=method,
-        seed=seed,
-        bounds=bounds,
-        clusters=clusters,
+        rows, {"": statistic}, clusters=clusters, **how
     ).values()
     return found
 
@@ -220,14 +219,11 @@ def exact_ends(
 
 def wilson_interval(hits: int, n: int, *, level: float = 0.95) -> Interval:
     """Return a share of n independent cases with its score interval (Wilson 1927)."""
-    from statistics import NormalDist
+    from scipy.stats import binomtest
 
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, spread = hits / n, z * z / n
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * (share * (1 - share) / n + spread / (4 * n)) ** 0.5 / (1 + spread)
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return Interval(value=share, low=low, high=high, level=level, n=n)
+    found = binomtest(hits, n).proportion_ci(level, method="wilson")
+    low, high = float(found.low), float(found.high)
+    return Interval(value=hits / n, low=low, high=high, level=level, n=n)
 
 
 def _clustered(
@@ -333,19 +329,14 @@ def compare_paired(
     first: ArrayLike,
     second: ArrayLike,
     statistic: Statistic = first_mean,
-    *,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    method: Method = "bca",
-    seed: int = 0,
-    bounds: Bounds | None = None,
+    **how: Unpack[Drawing],
 ) -> Comparison:
     """Compare two systems that answered the same records, in the same order.
 
     The interval draws records and takes both systems' rows of each; the test swaps
     the two systems' rows of each record at random, or in all ways where there are at
-    most twelve records. The p-value is two-sided, and never 0. Options are those of
-    `bootstrap_interval`; there are as many random swaps as resamples.
+    most twelve records. The p-value is two-sided, and never 0. There are as many random
+    swaps as resamples.
 
     Raises:
         InputError: If the shapes differ, or as `bootstrap_interval` raises.
@@ -359,21 +350,16 @@ def compare_paired(
     def difference(means: NDArray[np.float64]) -> NDArray[np.float64]:
         return statistic(means[:, columns:]) - statistic(means[:, :columns])
 
-    span = None if bounds is None else bounds[1] - bounds[0]
-    interval = bootstrap_interval(
-        np.hstack([one, two]),
-        difference,
-        level=level,
-        resamples=resamples,
-        method=method,
-        seed=seed,
-        bounds=None if span is None else (-span, span),
-    )
+    if bounds := how.get("bounds"):
+        span = bounds[1] - bounds[0]
+        how["bounds"] = (-span, span)
+    interval = bootstrap_interval(np.hstack([one, two]), difference, **how)
+    drawn = how.get("resamples", RESAMPLES), how.get("seed", 0)
     return Comparison(
         first=float(statistic(one.mean(axis=0, keepdims=True))[0]),
         second=float(statistic(two.mean(axis=0, keepdims=True))[0]),
         difference=interval,
-        p_value=_swap_test(one, two, statistic, interval.value, resamples, seed),
+        p_value=_swap_test(one, two, statistic, interval.value, *drawn),
         exact=len(one) <= EXACT,
         n=len(one),
     )

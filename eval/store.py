@@ -137,14 +137,10 @@ class Metric:
     @classmethod
     def of(cls, name: str, interval: Interval, *, path: str = "") -> Metric:
         """Return the metric that an interval is about; NaN ends are left out."""
-        low, high = interval.low, interval.high
+        ends = interval.low, interval.high
+        low, high = (None if end != end else end for end in ends)
         return cls(
-            name=name,
-            value=interval.value,
-            path=path,
-            low=low if low == low else None,
-            high=high if high == high else None,
-            n=interval.n,
+            name=name, value=interval.value, path=path, low=low, high=high, n=interval.n
         )
 
 
@@ -222,50 +218,24 @@ class RunWriter:
         """Take the next record."""
         number = self._added
         self._added += 1
-        record_key = content_key("evalrecord", self.id, number)
+        key = content_key("evalrecord", self.id, number)
         self._rows["eval/records"].append({
             **record.scores,
-            "id": record_key,
+            "id": key,
             "recordId": sendable(str(record.record_id)),
             "index": number,
         })
         self._rows["eval/judges"] += [
-            {"record": record_key, "judged": judged} for judged in record.judges
+            {"record": key, "judged": judged} for judged in record.judges
         ]
-        self._rows["eval/metrics"] += [
-            _metric_row(record_key, metric) for metric in record.metrics
-        ]
+        self._rows["eval/metrics"] += [_metric_row(key, one) for one in record.metrics]
         for place, result in enumerate(record.fields):
-            self._field(record_key, place, result, number)
+            self._flush_if_full(written=number)  # what waits first, where it is enough
+            properties = _field_properties(key, place, result)
+            self._rows["eval/fields"].append({"record": key, "properties": properties})
+            texts = (text for text in properties.values() if isinstance(text, str))
+            self._characters += sum(map(len, texts))
         self._flush_if_full(written=self._added)
-
-    def _field(
-        self, record_key: str, place: int, result: StoredField, number: int
-    ) -> None:
-        """Take one field; what is waiting is written first where it is enough."""
-        self._flush_if_full(written=number)
-        properties = {
-            "id": content_key("fieldresult", record_key, place, result.path),
-            "path": sendable(result.path),
-            "schemaPath": sendable(result.schema_path),
-            "status": result.status,
-            "score": result.score,
-            "gold": value_text(result.gold),
-            "extracted": value_text(result.extracted),
-            "comparator": sendable(result.comparator),
-            "reason": (
-                None
-                if result.reason is None
-                else sendable(result.reason[:LONGEST_TEXT])
-            ),
-        }
-        self._rows["eval/fields"].append({
-            "record": record_key,
-            "properties": properties,
-        })
-        self._characters += sum(
-            len(text) for text in properties.values() if isinstance(text, str)
-        )
 
     def metric(self, *metrics: Metric) -> None:
         """Take metrics of the whole run."""
@@ -290,6 +260,21 @@ class RunWriter:
             steps.append(("eval/run_written", {"id": self.id, "written": done}))
             self._connection.write_all(steps)
         self._clear()
+
+
+def _field_properties(key: str, place: int, result: StoredField) -> dict[str, Any]:
+    reason = result.reason
+    return {
+        "id": content_key("fieldresult", key, place, result.path),
+        "path": sendable(result.path),
+        "schemaPath": sendable(result.schema_path),
+        "status": result.status,
+        "score": result.score,
+        "gold": value_text(result.gold),
+        "extracted": value_text(result.extracted),
+        "comparator": sendable(result.comparator),
+        "reason": None if reason is None else sendable(reason[:LONGEST_TEXT]),
+    }
 
 
 def _metric_row(owner: str, metric: Metric) -> dict[str, Any]:

@@ -8,22 +8,24 @@ MATCH (c)-[:FROM_DOCUMENT]->(d:Document)
 RETURN
   c.id AS id,
   d.id AS document,
-  d.title AS title,
-  c.index AS index,
+  coalesce(d.title, '') AS title,
+  coalesce(c.index, 0) AS index,
   COLLECT {
     MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
-    RETURN [s.id, s.text, s.index]
+    RETURN {id: s.id, document: d.id, index: s.index, text: s.text}
     ORDER BY s.index
   } AS sentences,
   COLLECT {
     MATCH (c)-[r:SIMILAR_TO]->(n:Chunk)-[:FROM_DOCUMENT]->(o:Document)
-    RETURN [
-      n.id,
-      o.id,
-      r.score,
-      r.scope,
-      COLLECT { MATCH (n)-[:HAS_SENTENCE]->(m:Sentence) RETURN m.text ORDER BY m.index }
-    ]
+    RETURN {
+      id: n.id,
+      document: o.id,
+      score: r.score,
+      intra: r.scope = 'intra',
+      texts: COLLECT {
+        MATCH (n)-[:HAS_SENTENCE]->(m:Sentence) RETURN m.text ORDER BY m.index
+      }
+    }
     ORDER BY r.score DESC, n.id
   } AS neighbours,
   COLLECT {

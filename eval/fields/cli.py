@@ -7,11 +7,11 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from knowtrail.eval.cli import options_told
 from knowtrail.eval.fields.comparators import register
 from knowtrail.eval.fields.judges import ModelJudge, SemanticBatchComparator
 from knowtrail.eval.fields.records import (
@@ -28,9 +28,8 @@ from knowtrail.eval.fields.results import (
     load_plugin,
     reclassify_nulls,
 )
-from knowtrail.eval.report import Table, draw_columns, draw_tables, known
+from knowtrail.eval.report import Table, draw_columns, draw_tables, table, told
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
 from knowtrail.graph.files import check_output, write_file
@@ -38,6 +37,7 @@ from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
@@ -66,7 +66,6 @@ def record_row(record: RecordResult) -> dict[str, Any]:
 def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
     from knowtrail.eval.fields.report import by_position_text
-    from knowtrail.eval.fields.runs import WHOLE
 
     result = finished.result
     click.echo(
@@ -74,133 +73,27 @@ def draw_run(finished: Finished) -> None:
         f"fields, {result.total_omissions} omissions, {result.total_hallucinations} "
         "hallucinations"
     )
-    if result.total_batch_errors:
-        click.echo(
-            f"{result.total_batch_errors} fields have no score: their comparator "
-            "failed, as the warnings say.",
-            err=True,
-        )
-    if result.by_position:
-        click.echo(
-            "Paired by position, as there were too many elements to find what fits "
-            f"best: {by_position_text(result.by_position)}.",
-            err=True,
-        )
-    draw_columns(
-        ["metric", "value", "from", "to"],
-        [
-            [metric, *(known(n, ".3f") for n in (one.value, one.low, one.high))]
-            for metric, one in finished.intervals.items()
-        ],
-    )
+    placed = by_position_text(result.by_position)
+    about = {"result": result, "by_position": placed, "shown": SHOWN_FIELDS}
+    if doubts := told("fields/doubts.txt", **about):
+        click.echo(doubts, err=True)
     fields = sorted(
         result.per_schema_path.items(), key=lambda item: (item[1].mean_score, item[0])
     )
-    draw_columns(
-        ["field", "score", "matches", "mismatches", "omissions", "hallucinations"],
-        [
-            [
-                path or WHOLE,
-                f"{one.mean_score:.3f}",
-                str(one.matches),
-                str(one.mismatches),
-                str(one.omissions),
-                str(one.hallucinations),
-            ]
-            for path, one in fields[:SHOWN_FIELDS]
-        ],
-    )
-    if len(fields) > SHOWN_FIELDS:
-        click.echo(
-            f"The worst {SHOWN_FIELDS} of {len(fields)} fields; --json and --report "
-            "have more.",
-            err=True,
-        )
+    for name, rows in (
+        ("metrics", finished.intervals.items()),
+        ("fields", fields[:SHOWN_FIELDS]),
+    ):
+        drawn = table(name, rows)
+        draw_columns(drawn.columns, drawn.rows)
 
 
-_FILE = click.Path(path_type=Path)
 _ROUNDING = 1e-9
 """What a mean of floats may be off: 0.9 of every record is not less than 0.9."""
 
 
 @click.command()
-@click.option(
-    "--gold", type=_FILE, required=True, help="Gold records, JSON Lines or one array."
-)
-@click.option(
-    "--extracted", type=_FILE, help="Extracted records, in gold's order or with ids."
-)
-@click.option(
-    "--schema", "schema_file", type=_FILE, help="Eval schema; inferred without it."
-)
-@click.option("--infer-schema", is_flag=True, help="Write a schema to edit, and stop.")
-@click.option(
-    "--id-field",
-    metavar="KEY",
-    help="Key of each record's id, by which records are paired.",
-)
-@choice(
-    "--nulls",
-    of=("value", "absent"),
-    text="Whether null is a value like others, or as if the key were absent.",
-)
-@click.option(
-    "--plugin",
-    "plugins",
-    type=_FILE,
-    multiple=True,
-    help="Python file, which is run: it registers comparators and transforms, and may "
-    "have a function post_process.",
-)
-@click.option("--report", type=_FILE, help="Write a report, as one HTML file.")
-@click.option(
-    "--store",
-    type=click.Choice(["failures", "all", "none"]),
-    is_flag=False,
-    flag_value="failures",
-    default="none",
-    help="Fields to keep in the graph; `--store` alone is failures.",
-)
-@click.option(
-    "--dataset", default="", show_default=False, help="Data set's name in the graph."
-)
-@click.option(
-    "--judges-field",
-    metavar="KEY",
-    help="Key of extracted records with the id of their Extraction node.",
-)
-@click.option(
-    "--fail-under",
-    multiple=True,
-    metavar="METRIC=VALUE",
-    help="Exit 1 where a metric is lower, such as f1=0.9.",
-)
-@click.option(
-    "--compare",
-    type=_FILE,
-    multiple=True,
-    help="Another extraction of the same gold; several times.",
-)
-@click.option(
-    "--agreement",
-    type=_FILE,
-    multiple=True,
-    help="Another annotator's records; agreement with gold, by field.",
-)
-@click.option(
-    "--against-text",
-    type=_FILE,
-    multiple=True,
-    help="Prompt or training text that gold values might stand in.",
-)
-@click.option(
-    "--shift-from", type=_FILE, help="Older records; fields whose values shifted."
-)
-@click.option(
-    "--judge", metavar="NAME", help="Language model of the comparator `semantic`."
-)
-@click.option("--seed", default=0, help="Seed of the intervals.")
-@option("json")
+@options_told("fields")
 @click.pass_obj
 def fields(settings: Settings, /, **given: Any) -> None:
     """Score extracted records against gold, field by field.
@@ -324,8 +217,8 @@ def _runs(
 ) -> tuple[FieldsRun, list[FieldsRun]]:
     from knowtrail.eval.fields.runs import FieldsRun
 
-    plugins = [load_plugin(path) for path in given["plugins"]]
-    path = given["schema_file"]
+    plugins = [load_plugin(path) for path in given["plugin"]]
+    path = given["schema"]
     written = {} if path is None else read_schema(path)
     judge = _register_judge(settings, given["judge"], written)
     schema = eval_schema(path, written) if path else infer_eval_schema(gold)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from knowtrail.eval.fields.schema import Plan
+    from knowtrail.eval.fields.schema import SchemaNode
     from knowtrail.eval.fields.scoring import PostProcess
 
 MATCH = "match"
@@ -131,12 +131,12 @@ class RunResult:
     by_position: dict[str, int] = field(default_factory=dict)
 
 
-def missing(node: Plan, path: str, value: Any, status: str) -> list[FieldResult]:
+def missing(node: SchemaNode, path: str, value: Any, status: str) -> list[FieldResult]:
     """Return the results of a place that one side lacks, part by part."""
     if node.skip:
         return []
     if not node.children:
-        return [_lone(path, node.comparator, value, status)]
+        return [_lone(path, node.comparator.name, value, status)]
     if node.children[0].step != "[]":
         if not isinstance(value, dict):
             return []
@@ -160,7 +160,7 @@ def _lone(path: str, comparator: str, value: Any, status: str) -> FieldResult:
     return FieldResult(path, 0.0, comparator, *sides, status)
 
 
-def below(path: str, child: Plan) -> str:
+def below(path: str, child: SchemaNode) -> str:
     """Return the instance path of a part of the place at a path."""
     step = child.step
     return path + step if path or step[0] != "." else step[1:]

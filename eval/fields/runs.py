@@ -23,7 +23,7 @@ from knowtrail.eval.fields.results import MATCH, SCORED, SKIPPED, RunAccumulator
 from knowtrail.eval.fields.schema import parse_eval_schema
 from knowtrail.eval.fields.scoring import iter_records
 from knowtrail.eval.fields.shift import shifts
-from knowtrail.eval.report import Table, as_number, interval_dict, known
+from knowtrail.eval.report import Table, plain, table
 from knowtrail.eval.statistics import (
     RESAMPLES,
     SHARE,
@@ -195,19 +195,10 @@ def run_metrics(
     for name, interval in intervals.items():
         yield Metric.of(name, interval)
     for path, one in result.per_schema_path.items():
-        counts = {
-            "matches": one.matches,
-            "mismatches": one.mismatches,
-            "omissions": one.omissions,
-            "hallucinations": one.hallucinations,
-        }
-        yield Metric(
-            name="field_score",
-            path=path,
-            value=one.mean_score,
-            n=sum(counts.values()),
-            counts=counts,
-        )
+        counts = asdict(one)
+        value = counts.pop("mean_score")
+        n = sum(counts.values())
+        yield Metric(name="field_score", path=path, value=value, n=n, counts=counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,9 +303,6 @@ def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
         yield record
 
 
-WHOLE = "(the whole record)"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """An answer: its name and value as JSON has it, and its tables for people."""
@@ -353,80 +341,24 @@ def questions(
     return asked
 
 
-def _table(
-    title: str,
-    note: str,
-    found: Sequence[Any],
-    columns: dict[str, Callable[[Any], object]],
-) -> Table:
-    """Return results as a table; a field without a path is the whole record."""
-    return Table(
-        title=title,
-        note=note,
-        columns=("field", *columns),
-        rows=[
-            [one.field or WHOLE, *(str(cell(one)) for cell in columns.values())]
-            for one in found
-        ],
-    )
-
-
 def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
     records = zip(*(file.records() for file in files), strict=True)
     found = annotator_agreement(parse_eval_schema(schema), records)
-    table = _table(
-        "Agreement of annotators",
-        f"Gold and {len(files) - 1} more, over the alignment of the schema; - is not "
-        "defined.",
-        found,
-        {
-            "units": lambda one: one.units,
-            "agreed": lambda one: known(one.agreed, ".3f"),
-            "Cohen": lambda one: known(one.cohen, ".3f"),
-            "Fleiss": lambda one: known(one.fleiss, ".3f"),
-            "alpha": lambda one: known(one.alpha, ".3f"),
-            "alpha of numbers": lambda one: known(one.alpha_interval, ".3f"),
-        },
-    )
-    return Answer(name="agreement", value=list(map(asdict, found)), tables=[table])
+    tables = [table("agreement", found, more=len(files) - 1)]
+    return Answer(name="agreement", value=plain(found), tables=tables)
 
 
 def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
     lines = chain.from_iterable(read_lines(path) for path in texts)
     found = contamination(gold.records(), TextIndex(text for _, text in lines))
-    table = _table(
-        "Gold values in the text",
-        "Share of values that stand there whole, and of their runs of words; short "
-        "values may stand there by chance.",
-        found,
-        {
-            "values": lambda one: one.values,
-            "verbatim": lambda one: f"{one.verbatim:.3f}",
-            "overlap": lambda one: f"{one.overlap:.3f}",
-            "words": lambda one: f"{one.mean_words:.1f}",
-            "longest": lambda one: one.examples[0] if one.examples else "-",
-        },
-    )
-    return Answer(name="contamination", value=list(map(asdict, found)), tables=[table])
+    tables = [table("contamination", found)]
+    return Answer(name="contamination", value=plain(found), tables=tables)
 
 
 def _shift(older: RecordFile, newer: RecordFile) -> Answer:
     found = shifts(older.records(), newer.records())
-    table = _table(
-        "Shift of values",
-        f"{newer.path.name} against older records; p corrected by Benjamini-Hochberg.",
-        found,
-        {
-            "of": lambda one: one.aspect,
-            "test": lambda one: one.test,
-            "before": lambda one: one.before,
-            "after": lambda one: one.after,
-            "p": lambda one: f"{one.adjusted:.3g}",
-            "shifted": lambda one: "yes" if one.shifted else "no",
-        },
-    )
-    value = [asdict(one) | {"statistic": as_number(one.statistic)} for one in found]
-    return Answer(name="shift", value=value, tables=[table])
+    tables = [table("shift", found, newer=newer.path.name)]
+    return Answer(name="shift", value=plain(found), tables=tables)
 
 
 def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
@@ -447,13 +379,13 @@ def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answe
                 "comparison_by_field": _comparison_dict(by_field),
             }
         )
-        plain = {name.replace("_", " "): found for name, found in by_metric.items()}
+        named = {name.replace("_", " "): found for name, found in by_metric.items()}
         apart = sorted(
             by_field.items(),
             key=lambda item: (-abs(item[1].found.difference.value), item[0]),
         )
         tables += [
-            _differences(one.name, "metric", plain),
+            _differences(one.name, "metric", named),
             _differences(one.name, "field", dict(apart)),
         ]
     return Answer(name="compared", value=value, tables=tables)
@@ -474,24 +406,8 @@ def _differences(name: str, kind: str, found: Mapping[str, Difference]) -> Table
     by, family = "", "all extractions, metric by metric"
     if kind == "field":
         by, family = ", by field", "all fields of all extractions"
-    return Table(
-        title=f"Compared with {name}{by}",
-        note=f"{name} minus the first over the same records, with the 95% interval of "
-        f"the difference; p by swapping the two, corrected by Holm for {family}.",
-        columns=(kind, "first", "other", "difference", "from", "to", "p"),
-        rows=[
-            (
-                label or WHOLE,
-                f"{one.found.first:.3f}",
-                f"{one.found.second:.3f}",
-                f"{one.found.difference.value:+.3f}",
-                known(one.found.difference.low, "+.3f"),
-                known(one.found.difference.high, "+.3f"),
-                f"{one.p_value:.3g}",
-            )
-            for label, one in found.items()
-        ],
-    )
+    about = {"name": name, "kind": kind, "by": by, "family": family}
+    return table("compared", found.items(), **about)
 
 
 def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any]]:
@@ -499,7 +415,7 @@ def _comparison_dict(found: Mapping[str, Difference]) -> dict[str, dict[str, Any
         name: {
             "first": one.found.first,
             "second": one.found.second,
-            "difference": interval_dict(one.found.difference),
+            "difference": plain(one.found.difference),
             "p_value": one.found.p_value,
             "adjusted": one.p_value,
         }
@@ -519,11 +435,6 @@ def as_dict(finished: Finished) -> dict[str, Any]:
         "hallucinations": result.total_hallucinations,
         "batch_errors": result.total_batch_errors,
         "by_position": result.by_position,
-        "metrics": {
-            name: interval_dict(interval)
-            for name, interval in finished.intervals.items()
-        },
-        "per_field": {
-            path: asdict(field) for path, field in result.per_schema_path.items()
-        },
+        "metrics": plain(finished.intervals),
+        "per_field": plain(result.per_schema_path),
     }

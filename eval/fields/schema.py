@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import json
 import logging
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.fields.comparators import Comparator, Transform
 
 
-@dataclass(slots=True)
+@dataclass
 class SchemaNode:
     """One place of an eval schema.
 
@@ -48,6 +47,12 @@ class SchemaNode:
         comparator: How it is scored; without a name its children are.
         children: Properties of an object, or the one element of an array.
         align: How an array's elements are paired; None is by position.
+        key: The property's name; empty at the root and for elements.
+        step: What stands for it in a path.
+        kind: "leaf", "object" or "array" of a node that is planned.
+        compare: Its comparator then; None for one of batches, and for none at all.
+        has_batch: Whether it, or what is below, has one of batches.
+        by_position: Arrays that were too large to be paired by what fits best.
     """
 
     path: str
@@ -59,10 +64,13 @@ class SchemaNode:
     align: dict[str, Any] | None = None
     allowed_types: list[str] | None = None
 
-    @property
-    def key(self) -> str:
-        """The property's name; empty at the root and for elements."""
-        return last_key(self.path)
+    def __post_init__(self) -> None:
+        self.key = last_key(self.path)
+        self.step = "[]" if self.path.endswith("[]") else key_step(self.key)
+        self.kind, self.has_batch, self.by_position = "leaf", False, 0
+        self.compare: Comparator | None = None
+        self.changes: list[tuple[Transform, dict[str, Any]]] = []
+        self.by_key: dict[str, SchemaNode] = {}
 
     @property
     def is_array(self) -> bool:
@@ -481,29 +489,25 @@ def _align(raw: dict[str, Any], path: str, kind: str) -> dict[str, Any] | None:
     if "x-eval-align" not in raw:
         return None
     align = raw["x-eval-align"]
-    problem = None
-    if kind != "array":
-        problem = f"x-eval-align is for arrays, not for type {kind or None!r}"
-    elif not isinstance(align, dict):
-        problem = f"x-eval-align must be an object, not {align!r}"
-    elif "ordered" not in align and "match_by" not in align:
-        problem = "x-eval-align needs 'ordered' or 'match_by'"
-    elif not isinstance(align.get("ordered", False), bool):
-        problem = f"'ordered' must be true or false, not {align['ordered']!r}"
-    elif align.get("ordered") is False and align.get("match_by") is None:
-        problem = "'ordered' is false: say 'match_by'"
-    else:
-        problem = _match_problem(raw, align)
-    if problem:
+    if problem := _align_problem(raw, align, kind):
         raise SchemaError(problem, path)
     _warn_key(raw, align, path)
     return dict(align)
 
 
-def _match_problem(raw: dict[str, Any], align: dict[str, Any]) -> str | None:
+def _align_problem(raw: dict[str, Any], align: Any, kind: str) -> str | None:
+    if kind != "array":
+        return f"x-eval-align is for arrays, not for type {kind or None!r}"
+    if not isinstance(align, dict):
+        return f"x-eval-align must be an object, not {align!r}"
+    if "ordered" not in align and "match_by" not in align:
+        return "x-eval-align needs 'ordered' or 'match_by'"
+    if not isinstance(align.get("ordered", False), bool):
+        return f"'ordered' must be true or false, not {align['ordered']!r}"
     match_by = align.get("match_by")
     if match_by is None:
-        return None
+        lacking = align.get("ordered") is False
+        return "'ordered' is false: say 'match_by'" if lacking else None
     if not isinstance(match_by, str) or not match_by:
         return f"'match_by' must be text that is not empty, not {match_by!r}"
     if match_by not in {"hungarian", "key_field"}:
@@ -545,73 +549,29 @@ def _warn_unfit(name: str, kind: str, path: str) -> None:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class Plan:
-    """One place of a schema, ready to be scored.
-
-    `kind` is "leaf", "object" or "array"; `compare` is None for a batch comparator, and
-    for none at all; `has_batch` holds for what is below too; `by_position` counts
-    arrays that were too large to be paired by what fits best, for the whole plan.
-    """
-
-    path: str
-    key: str
-    step: str
-    kind: str
-    comparator: str
-    compare: Comparator | None
-    params: dict[str, Any]
-    transforms: list[tuple[Transform, dict[str, Any]]]
-    skip: bool
-    children: list[Plan] = field(default_factory=list)
-    by_key: dict[str, Plan] = field(default_factory=dict)
-    align: str = "ordered"
-    align_key: str = ""
-    has_batch: bool = False
-    by_position: Counter[str] = field(default_factory=Counter)
-
-
-def plan(node: SchemaNode, by_position: Counter[str] | None = None) -> Plan:
-    """Return a schema ready for scoring, with comparators as registered now."""
-    counter = Counter[str]() if by_position is None else by_position
-    children = [plan(child, counter) for child in node.children]
-    name, structural = node.comparator.name, bool(children)
-    made = Plan(
-        path=node.path,
-        key=node.key,
-        step="[]" if node.path.endswith("[]") else key_step(node.key),
-        kind="leaf",
-        comparator=name,
-        compare=None,
-        params=node.comparator.params,
-        transforms=[
-            (get_transform(spec.name), spec.params) for spec in node.transforms
-        ],
-        skip=node.skip,
-        children=children,
-        by_key={child.key: child for child in children},
-        by_position=counter,
-    )
-    if structural and not name:
-        made.kind = "array" if node.is_array else "object"
+def plan(node: SchemaNode) -> SchemaNode:
+    """Make a schema ready for scoring, with what is registered now; return it."""
+    for child in node.children:
+        plan(child)
+    node.by_key = {child.key: child for child in node.children}
+    node.changes = [(get_transform(one.name), one.params) for one in node.transforms]
+    node.compare, node.has_batch = None, False
+    name = node.comparator.name
+    if node.children and not name:
+        node.kind = "array" if node.is_array else "object"
     elif name or not node.skip:
         comparator = get_comparator(name)
-        made.has_batch = is_batch(comparator)
-        if not made.has_batch:
-            made.compare = comparator  # type: ignore[assignment]
-    made.has_batch |= any(child.has_batch for child in children)
-    align = node.align or {}
-    if not align.get("ordered") and align.get("match_by"):
-        made.align, made.align_key = align["match_by"], align.get("key", "")
-    return made
+        node.has_batch = is_batch(comparator)
+        if not node.has_batch:
+            node.compare = comparator  # type: ignore[assignment]
+    node.has_batch |= any(child.has_batch for child in node.children)
+    return node
 
 
-def batch_params(root: Plan) -> dict[str, dict[str, Any]]:
+def batch_params(root: SchemaNode) -> dict[str, dict[str, Any]]:
     """Return the parameters of every leaf with a batch comparator, by schema path."""
-    found, waiting = {}, [root]
-    while waiting:
-        node = waiting.pop()
-        if node.kind == "leaf" and node.has_batch and node.compare is None:
-            found[node.path] = node.params
-        waiting.extend(node.children)
-    return found
+    return {
+        node.path: node.comparator.params
+        for node in iter_schema(root)
+        if node.kind == "leaf" and node.has_batch and node.compare is None
+    }

@@ -13,7 +13,7 @@ import json
 import logging
 import math
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.comparators import (
@@ -48,7 +48,12 @@ from knowtrail.eval.fields.results import (
     missing,
     tally,
 )
-from knowtrail.eval.fields.schema import batch_params, parse_eval_schema, plan
+from knowtrail.eval.fields.schema import (
+    batch_params,
+    iter_schema,
+    parse_eval_schema,
+    plan,
+)
 from knowtrail.graph.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,7 +63,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from knowtrail.eval.fields.results import RecordResult, RunResult
-    from knowtrail.eval.fields.schema import Plan, SchemaNode
+    from knowtrail.eval.fields.schema import SchemaNode
 
     PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
 
@@ -76,7 +81,9 @@ def score_record(schema: SchemaNode, gold: Any, extracted: Any) -> list[FieldRes
         return score_pair(plan(schema), "", gold, extracted)
 
 
-def score_pair(node: Plan, path: str, gold: Any, extracted: Any) -> list[FieldResult]:
+def score_pair(
+    node: SchemaNode, path: str, gold: Any, extracted: Any
+) -> list[FieldResult]:
     """Return the results of a place that both sides have."""
     if node.kind == "leaf":
         return [_leaf(node, path, gold, extracted)]
@@ -88,23 +95,24 @@ def score_pair(node: Plan, path: str, gold: Any, extracted: Any) -> list[FieldRe
     return _odd_container(node, path, gold, extracted)
 
 
-def _leaf(node: Plan, path: str, gold: Any, extracted: Any) -> FieldResult:
+def _leaf(node: SchemaNode, path: str, gold: Any, extracted: Any) -> FieldResult:
     if node.skip:
         return FieldResult(path, 0.0, "", gold, extracted, SKIPPED)
+    name = node.comparator.name
     left, right = gold, extracted
     try:
-        for transform, params in node.transforms:
+        for transform, params in node.changes:
             left, right = transform(left, params), transform(right, params)
         if node.compare is None:
             return FieldResult(
-                path, 0.0, node.comparator, gold, extracted, PENDING, None, left, right
+                path, 0.0, name, gold, extracted, PENDING, None, left, right
             )
-        result = node.compare(left, right, node.params)
+        result = node.compare(left, right, node.comparator.params)
         score = _checked(result)
     except ArgumentError as error:
         raise ScoringError(f"{path or '<root>'}: {error}") from error
     except Exception as error:
-        error.add_note(f"while scoring {path or '<root>'} by {node.comparator!r}")
+        error.add_note(f"while scoring {path or '<root>'} by {name!r}")
         raise
     if result.skip:
         status, score = SKIPPED, 0.0
@@ -113,7 +121,7 @@ def _leaf(node: Plan, path: str, gold: Any, extracted: Any) -> FieldResult:
     return FieldResult(
         path,
         score,
-        node.comparator,
+        name,
         gold,
         extracted,
         status,
@@ -143,7 +151,7 @@ def _container(
 
 
 def _odd_container(
-    node: Plan, path: str, gold: Any, extracted: Any
+    node: SchemaNode, path: str, gold: Any, extracted: Any
 ) -> list[FieldResult]:
     """Return the results where not both sides are of the container's type."""
     if gold is None and extracted is None:
@@ -164,7 +172,7 @@ def _odd_container(
 
 
 def _objects(
-    node: Plan, path: str, gold: dict[str, Any], extracted: dict[str, Any]
+    node: SchemaNode, path: str, gold: dict[str, Any], extracted: dict[str, Any]
 ) -> list[FieldResult]:
     if not gold and not extracted:
         return [_container(path, gold, extracted, MATCH)]
@@ -202,7 +210,7 @@ def _objects(
     return results
 
 
-def _others(node: Plan, path: str, extracted: dict[str, Any]) -> list[str]:
+def _others(node: SchemaNode, path: str, extracted: dict[str, Any]) -> list[str]:
     keys = [key for key in extracted if key not in node.by_key]
     for key in keys:
         if not isinstance(key, str):
@@ -212,7 +220,7 @@ def _others(node: Plan, path: str, extracted: dict[str, Any]) -> list[str]:
 
 
 def _arrays(
-    node: Plan, path: str, gold: list[Any], extracted: list[Any]
+    node: SchemaNode, path: str, gold: list[Any], extracted: list[Any]
 ) -> list[FieldResult]:
     if not gold and not extracted:
         return [_container(path, gold, extracted, MATCH)]
@@ -358,7 +366,7 @@ def best_pairs(sums: NDArray[np.float64]) -> dict[int, int]:
 
 
 def quick_tallies(
-    child: Plan, gold: list[Any], extracted: list[Any]
+    child: SchemaNode, gold: list[Any], extracted: list[Any]
 ) -> NDArray[np.float64] | None:
     """Return the counts of every pair, None if they must be scored one by one."""
     import numpy as np
@@ -374,7 +382,7 @@ def quick_tallies(
 
 
 def _add(
-    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
+    sums: NDArray[np.float64], node: SchemaNode, gold: list[Any], extracted: list[Any]
 ) -> None:
     if node.kind == "leaf" and not node.children:
         _add_leaves(sums, node, gold, extracted)
@@ -386,13 +394,13 @@ def _add(
         _add_scored(sums, node, gold, extracted)
 
 
-def _is_built_in(node: Plan) -> bool:
+def _is_built_in(node: SchemaNode) -> bool:
     own = node.kind != "leaf" or node.skip or node.compare in _BUILT_IN
     return own and all(_is_built_in(child) for child in node.children)
 
 
 def _add_objects(
-    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
+    sums: NDArray[np.float64], node: SchemaNode, gold: list[Any], extracted: list[Any]
 ) -> None:
     import numpy as np
 
@@ -411,7 +419,7 @@ def _add_objects(
 
 
 def _add_scored(
-    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
+    sums: NDArray[np.float64], node: SchemaNode, gold: list[Any], extracted: list[Any]
 ) -> None:
     for row, left in enumerate(gold):
         for column, right in enumerate(extracted):
@@ -427,14 +435,14 @@ def _add_scored(
 
 
 def _add_leaves(
-    sums: NDArray[np.float64], node: Plan, gold: list[Any], extracted: list[Any]
+    sums: NDArray[np.float64], node: SchemaNode, gold: list[Any], extracted: list[Any]
 ) -> None:
     """Count values that are there, and compare each two different ones once."""
     import numpy as np
 
     sums[GOLD] += np.array([value is not _MISSING for value in gold])[:, None]
     sums[EXTRACTED] += [value is not _MISSING for value in extracted]
-    for transform, params in node.transforms:
+    for transform, params in node.changes:
         gold, extracted = (
             [v if v is _MISSING else transform(v, params) for v in side]
             for side in (gold, extracted)
@@ -444,7 +452,7 @@ def _add_leaves(
         [
             0.0
             if left is _MISSING or right is _MISSING
-            else node.compare(left, right, node.params).score  # type: ignore[misc]
+            else node.compare(left, right, node.comparator.params).score  # type: ignore[misc]
             for right in rights
         ]
         for left in lefts
@@ -479,15 +487,19 @@ class Pairing:
     known: dict[tuple[int, int], list[FieldResult]] = field(default_factory=dict)
 
 
-def aligned(node: Plan, path: str, gold: list[Any], extracted: list[Any]) -> Pairing:
+def aligned(
+    node: SchemaNode, path: str, gold: list[Any], extracted: list[Any]
+) -> Pairing:
     """Return the pairs of two arrays' elements."""
-    if node.align == "key_field":
-        return _by_key(node.align_key, gold, extracted)
-    if node.align == "hungarian" and gold and extracted:
+    how = node.align or {}
+    match_by = None if how.get("ordered") else how.get("match_by")
+    if match_by == "key_field":
+        return _by_key(how.get("key", ""), gold, extracted)
+    if match_by == "hungarian" and gold and extracted:
         most = MAX_BATCHED if node.has_batch else MAX_PAIRS
         if len(gold) * len(extracted) <= most:
             return _by_score(node, path, gold, extracted)
-        node.by_position[node.path] += 1
+        node.by_position += 1
         _LOG.warning(
             "%s: %d x %d elements are too many to find the best pairs: by position.",
             path or "<root>",
@@ -531,7 +543,9 @@ def _content_order(items: list[Any]) -> list[int]:
     return sorted(range(len(items)), key=told.__getitem__)
 
 
-def _by_score(node: Plan, path: str, gold: list[Any], extracted: list[Any]) -> Pairing:
+def _by_score(
+    node: SchemaNode, path: str, gold: list[Any], extracted: list[Any]
+) -> Pairing:
     import numpy as np
 
     child = node.children[0]
@@ -627,27 +641,19 @@ def iter_records(
     refuse_one(gold, "gold")
     refuse_one(extracted, "extracted")
     root = plan(parse_eval_schema(schema))
-    return _records(gold, extracted, root, id_field, post_process)
-
-
-def _records(
-    gold: Iterable[Any],
-    extracted: Iterable[Any],
-    root: Plan,
-    id_field: str | None,
-    post_process: PostProcess | None,
-) -> Iterator[RecordResult]:
+    arrays = [node for node in iter_schema(root) if node.align]
     params = batch_params(root)
-    pairs = zip_longest(gold, extracted, fillvalue=_NOTHING)
-    for index, (left, right) in enumerate(pairs):
-        if left is _NOTHING or right is _NOTHING:
-            shorter = "gold" if left is _NOTHING else "extracted"
-            raise InputError(
-                f"gold and extracted must have the same length: {shorter} ends after "
-                f"{index} records."
-            )
+
+    def scored(index: int, left: Any, right: Any) -> RecordResult:
         record_id = index if id_field is None else _record_id(left, id_field, index)
-        results = _scored(root, left, right, record_id)
+        try:
+            with too_deep_told(f"record {record_id!r}"):
+                results = score_pair(root, "", left, right)
+        except ScoringError as error:
+            raise ScoringError(f"Record {record_id!r}, {error}") from error
+        except Exception as error:
+            error.add_note(f"in record {record_id!r}")
+            raise
         process_batches(results, params)
         if post_process is not None:
             results = post_process(results)
@@ -656,24 +662,26 @@ def _records(
                     f"The post-processor returned {type(results).__name__} for record "
                     f"{record_id!r}: it must return the list of results."
                 )
-        by_position = dict(root.by_position)
-        root.by_position.clear()
-        yield build_record_result(
-            record_id, results, left, right, by_position=by_position
-        )
+        placed = {node.path: node.by_position for node in arrays if node.by_position}
+        for node in arrays:
+            node.by_position = 0
+        return build_record_result(record_id, results, left, right, by_position=placed)
+
+    return starmap(scored, _paired(gold, extracted))
 
 
-def _scored(
-    root: Plan, gold: Any, extracted: Any, record_id: str | int
-) -> list[FieldResult]:
-    try:
-        with too_deep_told(f"record {record_id!r}"):
-            return score_pair(root, "", gold, extracted)
-    except ScoringError as error:
-        raise ScoringError(f"Record {record_id!r}, {error}") from error
-    except Exception as error:
-        error.add_note(f"in record {record_id!r}")
-        raise
+def _paired(
+    gold: Iterable[Any], extracted: Iterable[Any]
+) -> Iterator[tuple[int, Any, Any]]:
+    pairs = zip_longest(gold, extracted, fillvalue=_NOTHING)
+    for index, (left, right) in enumerate(pairs):
+        if left is _NOTHING or right is _NOTHING:
+            shorter = "gold" if left is _NOTHING else "extracted"
+            raise InputError(
+                f"gold and extracted must have the same length: {shorter} ends after "
+                f"{index} records."
+            )
+        yield index, left, right
 
 
 def _record_id(record: Any, id_field: str, index: int) -> str | int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -59,7 +59,7 @@ _ROUNDING = 1e-9
 _LEVEL = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class FieldShift:
     """One test of one field; `adjusted` is corrected for all tests."""
 
@@ -96,35 +96,24 @@ def shifts(before: Iterable[Any], after: Iterable[Any]) -> tuple[FieldShift, ...
     if not old_count or not new_count:
         msg = f"Shift needs records on both sides: there are {old_count}, {new_count}."
         raise InputError(msg)
-    found: list[tuple[str, Aspect, _Test, int, int]] = []
+    found: list[FieldShift] = []
+
+    def note(path: str, aspect: Aspect, test: _Test | None, old: int, new: int) -> None:
+        if test is not None:
+            told = FieldShift(path, aspect, *test, test[2], False, old, new)
+            found.append(told)
+
     for path in dict.fromkeys([*old, *new]):
         left, right = old.get(path, _Side()), new.get(path, _Side())
         there = [[len(left.sizes), old_count - len(left.sizes)]]
         there.append([len(right.sizes), new_count - len(right.sizes)])
-        if test := _table_test(there):
-            found.append((path, "presence", test, old_count, new_count))
-        aspect, values = _value_test(left, right)
-        if values:
-            sizes = len(left.values), len(right.values)
-            found.append((path, aspect, values, *sizes))
-    adjusted = corrected(
-        [test[2] for _, _, test, _, _ in found], method="benjamini-hochberg"
-    )
+        note(path, "presence", _table_test(there), old_count, new_count)
+        note(path, *_value_test(left, right), len(left.values), len(right.values))
+    p_values = [one.p_value for one in found]
+    adjusted = corrected(p_values, method="benjamini-hochberg")
     results = [
-        FieldShift(
-            field=path,
-            aspect=aspect,
-            test=name,
-            statistic=statistic,
-            p_value=p_value,
-            adjusted=float(fixed),
-            shifted=bool(fixed < _LEVEL),
-            before=n_before,
-            after=n_after,
-        )
-        for (path, aspect, (name, statistic, p_value), n_before, n_after), fixed in zip(
-            found, adjusted, strict=True
-        )
+        replace(one, adjusted=float(p_value), shifted=bool(p_value < _LEVEL))
+        for one, p_value in zip(found, adjusted, strict=True)
     ]
     return tuple(sorted(results, key=lambda r: (r.p_value, r.field, r.aspect)))
 

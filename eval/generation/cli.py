@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_from, options_of
+from knowtrail.eval.cli import options_of, options_told
 from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
 from knowtrail.eval.models import ModelOptions
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FILE, FOLDER, MODELS, choice, option
+from knowtrail.graph.cli.options import FILE, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.files import check_output, write_file
@@ -115,9 +115,7 @@ def _weights(
     return weights
 
 
-_GROUPINGS = "intra_document, theme_based, sequential_multi_hop, deepeval_native"
 _PICTURES = 3
-_EVOLUTIONS = "reasoning, multi-context, comparative"
 
 
 @click.group(cls=NearGroup)
@@ -127,78 +125,13 @@ def dataset() -> None:
 
 @dataset.command()
 @click.argument("corpus")
-@click.option(
-    "--output",
-    type=FILE,
-    required=True,
-    help="File of questions: .jsonl, or .json or .csv as DeepEval has them.",
+@options_told(
+    "generate",
+    *(GroupPlan, QuestionOptions, WalkParameters, ModelOptions),
+    weights={"callback": _weights},
+    evolutions={"callback": _weights},
+    pictures={"type": click.Path(path_type=Path, file_okay=False, exists=True)},
 )
-@option("model", help=f"Model that writes the questions: {MODELS}.")
-@click.option("--critic", metavar="NAME", help="Another model that judges them.")
-@choice(
-    "--synthesizer",
-    of=("chain", "deepeval"),
-    text="Our own prompts, or DeepEval's Synthesizer.",
-)
-@options_from(
-    GroupPlan,
-    goldens="Questions wanted, at most.",
-    goldens_per_context="Questions asked about one context.",
-)
-@click.option(
-    "--grouping",
-    "weights",
-    multiple=True,
-    callback=_weights,
-    metavar="NAME[=WEIGHT]",
-    help=f"How contexts are gathered, repeatable: {_GROUPINGS}. All without it.",
-)
-@click.option(
-    "--evolution",
-    "evolutions",
-    multiple=True,
-    callback=_weights,
-    metavar="NAME[=SHARE]",
-    help=f"How questions are made harder, repeatable: {_EVOLUTIONS}.",
-)
-@click.option(
-    "--evolution-rounds",
-    default=1,
-    help="How often a question is made harder; 0 for never.",
-)
-@options_from(
-    QuestionOptions,
-    threshold="Score that the critic wants.",
-    retries="How often the critic looks at a question.",
-)
-@options_from(
-    WalkParameters,
-    max_sentences="Sentences of a context, sequential_multi_hop apart.",
-    rounds="Documents that sequential_multi_hop reads in.",
-    round_chunks="Chunks that it reads in each, at most.",
-    round_sentences="Sentences that it keeps of each.",
-    native_chunks="Chunks of deepeval_native, of different documents.",
-    theme_targets="Documents of like themes that a step to another may lead to.",
-    fallback="Go to any document where none of like themes is near.",
-)
-@click.option("--seed", default=0, help="Repeats all choices.")
-@click.option("--groups-only", is_flag=True, help="Write the contexts, ask no model.")
-@click.option(
-    "--pictures",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder for heat maps of the first three contexts, as PNG.",
-)
-@click.option(
-    "--work",
-    type=FOLDER,
-    help="Folder in which an interrupted run goes on; FILE.work without it.",
-)
-@click.option("--retry-failed", is_flag=True, help="Try failed questions again.")
-@click.option("--tokens", default=1_024, help="Most tokens of an answer.")
-@options_from(
-    ModelOptions, temperature="Of the models.", seconds="Time limit of an answer."
-)
-@option("json")
 @click.pass_obj
 def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     """Make questions about CORPUS, with answers and the sentences they rest on.

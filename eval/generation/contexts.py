@@ -14,6 +14,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import check_ranges
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import (
         Callable,
         Collection,
-        Iterable,
         Iterator,
         Mapping,
         Sequence,
@@ -54,7 +54,7 @@ class Neighbour:
     document: str
     score: float
     intra: bool
-    texts: tuple[str, ...]
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +67,8 @@ class ContextChunk:
     index: int
     sentences: tuple[ContextSentence, ...]
     neighbours: tuple[Neighbour, ...] = ()
-    adjacent: tuple[str, ...] = ()
-    themed: tuple[str, ...] = ()
+    adjacent: Sequence[str] = ()
+    themed: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,29 +152,11 @@ def corpus_passages(connection: Connection, corpus: str) -> Iterator[CorpusPassa
 
 
 def _chunk(row: dict[str, Any]) -> ContextChunk:
-    document = row["document"]
-    return ContextChunk(
-        id=row["id"],
-        document=document,
-        title=row["title"] or "",
-        index=row["index"] or 0,
-        sentences=tuple(
-            ContextSentence(id=key, document=document, index=index, text=text)
-            for key, text, index in row["sentences"]
-        ),
-        neighbours=tuple(
-            Neighbour(
-                id=key,
-                document=of,
-                score=score,
-                intra=scope == "intra",
-                texts=tuple(texts),
-            )
-            for key, of, score, scope, texts in row["neighbours"]
-        ),
-        adjacent=tuple(row["adjacent"]),
-        themed=tuple(row["themed"]),
-    )
+    return ContextChunk(**{
+        **row,
+        "sentences": tuple(ContextSentence(**one) for one in row["sentences"]),
+        "neighbours": tuple(Neighbour(**one) for one in row["neighbours"]),
+    })
 
 
 LONGEST_WALK = 50
@@ -212,28 +194,133 @@ class WalkParameters:
 
 @dataclass(slots=True)
 class Gathered:
-    """What a walk has gathered so far; fallbacks are steps that left its own rule."""
+    """A walk, and what it has gathered; fallbacks are steps that left its own rule."""
 
+    source: GraphContexts
+    sizes: WalkParameters
+    chance: random.Random
     chunks: list[ContextChunk] = field(default_factory=list)
     sentences: list[ContextSentence] = field(default_factory=list)
     fallbacks: int = 0
     _texts: set[str] = field(default_factory=set)
 
-    def take(self, chunk: ContextChunk, limit: int) -> None:
+    def take(self, chunk: ContextChunk, limit: int | None = None) -> None:
         """Add a chunk and as many of its new sentences as the limit allows."""
+        most = self.sizes.max_sentences if limit is None else limit
         self.chunks.append(chunk)
         for sentence in chunk.sentences:
-            if len(self.sentences) < limit and sentence.text not in self._texts:
+            if len(self.sentences) < most and sentence.text not in self._texts:
                 self._texts.add(sentence.text)
                 self.sentences.append(sentence)
 
-    def has(self, chunk_id: str) -> bool:
-        """Return whether a chunk was taken."""
-        return any(chunk.id == chunk_id for chunk in self.chunks)
+    def intra_document(self, anchor: ContextChunk) -> None:
+        """Walk along the strongest edges of one document, to chunks without overlap."""
+        self._walk(anchor, lambda chunk: self._best(chunk, attrgetter("intra")))
 
-    def overlaps(self, texts: Iterable[str]) -> bool:
-        """Return whether one of some sentences was gathered."""
-        return any(text in self._texts for text in texts)
+    def theme_based(self, anchor: ContextChunk) -> None:
+        """Walk along the strongest edge into the document of the likest themes."""
+        self._walk(anchor, self._theme_step)
+
+    def _walk(
+        self, anchor: ContextChunk, step: Callable[[ContextChunk], ContextChunk | None]
+    ) -> None:
+        """Take chunks step by step until there are sentences enough or no step left."""
+        current: ContextChunk | None = anchor
+        for _hop in range(LONGEST_WALK + 1):
+            if current is None:
+                break
+            self.take(current)
+            if len(self.sentences) >= self.sizes.max_sentences:
+                break
+            current = step(current)
+
+    def _theme_step(
+        self, current: ContextChunk, *, onward: bool = False
+    ) -> ContextChunk | None:
+        """Return where a theme leads from a chunk, None where it leads nowhere."""
+        closed = {chunk.document for chunk in self.chunks} if onward else set()
+        near = current.themed[: self.sizes.theme_targets]
+        for target in (document for document in near if document not in closed):
+
+            def leads(neighbour: Neighbour, document: str = target) -> bool:
+                return not neighbour.intra and neighbour.document == document
+
+            if best := self._best(current, leads, overlapping=onward):
+                return best
+        if not self.sizes.fallback:
+            return None
+        best = self._best(current, lambda n: not n.intra and n.document not in closed)
+        self.fallbacks += best is not None
+        return best
+
+    def sequential_multi_hop(self, anchor: ContextChunk) -> None:
+        """Read on in one document, cross to another by theme, and so on."""
+        last = self._read_on(anchor)
+        for _round in range(1, self.sizes.rounds):
+            start = self._theme_step(last, onward=True)
+            if start is None:
+                break
+            last = self._read_on(start)
+
+    def _read_on(self, start: ContextChunk) -> ContextChunk:
+        """Read from a chunk to the ones beside it; return the last that was read."""
+        limit = len(self.sentences) + self.sizes.round_sentences
+        current, read = start, {start.id}
+        self.take(start, limit)
+        while len(read) < self.sizes.round_chunks and len(self.sentences) < limit:
+            weights = {n.id: n.score for n in current.neighbours}
+            beside = [key for key in current.adjacent if key not in read]
+            if not beside:
+                break
+            # The later of two that weigh the same: a text is read forwards.
+            best = max(reversed(beside), key=lambda key: weights.get(key, 0.0))
+            current = self.source.open(best)
+            read.add(current.id)
+            self.take(current, limit)
+        return current
+
+    def deepeval_native(self, anchor: ContextChunk) -> None:
+        """Take chunks of different documents at random."""
+        self.take(anchor)
+        ids = self.source.chunk_ids()
+        documents = {anchor.document}
+        start = ids.index((anchor.id, anchor.document))
+        for number in range(1, len(ids)):
+            if len(self.chunks) >= self.sizes.native_chunks or number > LONGEST_SEARCH:
+                break
+            place = start + self.chance.randrange(1, len(ids))
+            key, document = ids[place % len(ids)]
+            if document not in documents:
+                documents.add(document)
+                self.take(self.source.open(key))
+
+    def _best(
+        self,
+        current: ContextChunk,
+        allowed: Callable[[Neighbour], bool],
+        *,
+        overlapping: bool = False,
+    ) -> ContextChunk | None:
+        """Return the allowed, unvisited neighbour of the greatest weight."""
+        taken = {chunk.id for chunk in self.chunks}
+        candidates = [
+            n
+            for n in current.neighbours
+            if allowed(n)
+            and n.id not in taken
+            and (overlapping or self._texts.isdisjoint(n.texts))
+        ]
+        best = min(candidates, key=lambda n: (-n.score, n.id), default=None)
+        return None if best is None else self.source.open(best.id)
+
+
+GROUPINGS: dict[str, Callable[[Gathered, ContextChunk], None]] = {
+    "intra_document": Gathered.intra_document,
+    "theme_based": Gathered.theme_based,
+    "sequential_multi_hop": Gathered.sequential_multi_hop,
+    "deepeval_native": Gathered.deepeval_native,
+}
+"""Name -> how chunks are gathered from an anchor."""
 
 
 def gather(
@@ -245,163 +332,9 @@ def gather(
     chance: random.Random,
 ) -> Gathered:
     """Gather chunks and sentences from an anchor."""
-    if grouping not in GROUPINGS:
-        msg = f"No grouping {grouping!r}: use one of {', '.join(GROUPINGS)}."
-        raise InputError(msg)
-    return GROUPINGS[grouping](source, source.open(anchor), parameters, chance)
-
-
-def _intra_document(
-    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
-) -> Gathered:
-    """Walk along the strongest edges of one document, to chunks without overlap."""
-    return _walked(
-        anchor,
-        sizes,
-        lambda chunk, found: _opened(source, _best(chunk, found, lambda n: n.intra)),
-    )
-
-
-def _theme_based(
-    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
-) -> Gathered:
-    """Walk along the strongest edge into the document of the likest themes."""
-    return _walked(
-        anchor, sizes, lambda chunk, found: _theme_step(source, chunk, found, sizes)
-    )
-
-
-def _walked(
-    anchor: ContextChunk,
-    sizes: WalkParameters,
-    step: Callable[[ContextChunk, Gathered], ContextChunk | None],
-) -> Gathered:
-    """Take chunks step by step until there are sentences enough or no step is left."""
-    found = Gathered()
-    current: ContextChunk | None = anchor
-    for _hop in range(LONGEST_WALK + 1):
-        if current is None:
-            break
-        found.take(current, sizes.max_sentences)
-        if len(found.sentences) >= sizes.max_sentences:
-            break
-        current = step(current, found)
+    found = Gathered(source, parameters, chance)
+    GROUPINGS[grouping](found, source.open(anchor))
     return found
-
-
-def _theme_step(
-    source: GraphContexts,
-    current: ContextChunk,
-    found: Gathered,
-    sizes: WalkParameters,
-    *,
-    onward: bool = False,
-) -> ContextChunk | None:
-    """Return where a theme leads from a chunk, None where it leads nowhere."""
-    closed = {chunk.document for chunk in found.chunks} if onward else set()
-    near = current.themed[: sizes.theme_targets]
-    for target in (document for document in near if document not in closed):
-
-        def leads(neighbour: Neighbour, document: str = target) -> bool:
-            return not neighbour.intra and neighbour.document == document
-
-        best = _best(current, found, leads, overlapping=onward)
-        if best is not None:
-            return _opened(source, best)
-    if not sizes.fallback:
-        return None
-    best = _best(current, found, lambda n: not n.intra and n.document not in closed)
-    found.fallbacks += best is not None
-    return _opened(source, best)
-
-
-def _sequential_multi_hop(
-    source: GraphContexts, anchor: ContextChunk, sizes: WalkParameters, _: random.Random
-) -> Gathered:
-    """Read on in one document, cross to another by theme, and so on."""
-    found = Gathered()
-    last = _read_on(source, anchor, found, sizes)
-    for _round in range(1, sizes.rounds):
-        start = _theme_step(source, last, found, sizes, onward=True)
-        if start is None:
-            break
-        last = _read_on(source, start, found, sizes)
-    return found
-
-
-def _read_on(
-    source: GraphContexts, start: ContextChunk, found: Gathered, sizes: WalkParameters
-) -> ContextChunk:
-    """Read from a chunk to the ones beside it; return the last that was read."""
-    limit = len(found.sentences) + sizes.round_sentences
-    current, read = start, {start.id}
-    found.take(start, limit)
-    while len(read) < sizes.round_chunks and len(found.sentences) < limit:
-        weights = {n.id: n.score for n in current.neighbours}
-        beside = [key for key in current.adjacent if key not in read]
-        if not beside:
-            break
-        # The later of two that weigh the same: a text is read forwards.
-        best = max(reversed(beside), key=lambda key: weights.get(key, 0.0))
-        current = source.open(best)
-        read.add(current.id)
-        found.take(current, limit)
-    return current
-
-
-def _deepeval_native(
-    source: GraphContexts,
-    anchor: ContextChunk,
-    sizes: WalkParameters,
-    chance: random.Random,
-) -> Gathered:
-    found = Gathered()
-    found.take(anchor, sizes.max_sentences)
-    ids = source.chunk_ids()
-    documents = {anchor.document}
-    start = ids.index((anchor.id, anchor.document))
-    for number in range(1, len(ids)):
-        if len(found.chunks) >= sizes.native_chunks or number > LONGEST_SEARCH:
-            break
-        key, document = ids[(start + chance.randrange(1, len(ids))) % len(ids)]
-        if document not in documents:
-            documents.add(document)
-            found.take(source.open(key), sizes.max_sentences)
-    return found
-
-
-def _best(
-    current: ContextChunk,
-    found: Gathered,
-    allowed: Callable[[Neighbour], bool],
-    *,
-    overlapping: bool = False,
-) -> Neighbour | None:
-    """Return the allowed, unvisited neighbour of the greatest weight."""
-    candidates = [
-        n
-        for n in current.neighbours
-        if allowed(n)
-        and not found.has(n.id)
-        and (overlapping or not found.overlaps(n.texts))
-    ]
-    return min(candidates, key=lambda n: (-n.score, n.id), default=None)
-
-
-def _opened(source: GraphContexts, neighbour: Neighbour | None) -> ContextChunk | None:
-    return None if neighbour is None else source.open(neighbour.id)
-
-
-GROUPINGS: dict[
-    str,
-    Callable[[GraphContexts, ContextChunk, WalkParameters, random.Random], Gathered],
-] = {
-    "intra_document": _intra_document,
-    "theme_based": _theme_based,
-    "sequential_multi_hop": _sequential_multi_hop,
-    "deepeval_native": _deepeval_native,
-}
-"""Name -> how chunks are gathered from an anchor."""
 
 
 DEFAULT_WEIGHTS = {

@@ -10,7 +10,7 @@ import logging
 import random
 import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from knowtrail.eval.generation.contexts import (
     ContextGroup,
@@ -166,49 +166,12 @@ def _block(name: str, text: str) -> str:
     return marked(name, text)[1]
 
 
-def _told(name: str, **values: str) -> str:
-    template: str = _TOLD[name]
-    return template.format(**values)
-
-
 def _about(lines: Sequence[str], question: str = "") -> str:
     """Return what a prompt begins with: sentences, and a question about them."""
     given = f"These are the sentences:\n{_block('sentences', chr(10).join(lines))}"
     if not question:
         return given
     return f"{given}\nThis is a question about them:\n{_block('question', question)}"
-
-
-def draft_prompt(lines: Sequence[str], others: Sequence[str]) -> str:
-    """Ask for another question than those that were asked already."""
-    prompt = f"{_about(lines)}\nWrite one question that they answer."
-    if not others:
-        return prompt
-    asked = _block("questions", "\n".join(others))
-    return f"{prompt}\nAsk something else than these:\n{asked}"
-
-
-def evolve_prompt(lines: Sequence[str], question: str, evolution: str) -> str:
-    """Ask for a harder question."""
-    rule = _TOLD["evolutions"][evolution]
-    return _told("evolve", about=_about(lines, question), rule=rule)
-
-
-def critique_prompt(question: str) -> str:
-    """Ask how good a question is, by itself."""
-    return _told("critique", question=_block("question", question))
-
-
-def rewrite_prompt(lines: Sequence[str], question: str, feedback: str) -> str:
-    """Ask for a better question, by what a critic said."""
-    said = _block("feedback", feedback)
-    return _told("rewrite", about=_about(lines, question), feedback=said)
-
-
-def answer_prompt(lines: Sequence[str], question: str) -> str:
-    """Ask for the answer, and for what it rests on."""
-    asked = _block("question", question)
-    return _told("answer", about=_about(lines), question=asked)
 
 
 _SPACES = re.compile(r"\s+")
@@ -230,62 +193,6 @@ class ChainError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chain:
-    who: Respondent
-    critic: Respondent
-    options: QuestionOptions
-    lines: tuple[str, ...]
-
-    def asked(
-        self, step: str, prompt: str, schema: dict[str, Any], *, critic: bool = False
-    ) -> dict[str, Any]:
-        who = self.critic if critic else self.who
-        answer = ask(who, _TOLD["system"], prompt, schema=schema)
-        if answer.value is None:
-            raise ChainError(step, answer.error or "no answer came")
-        return answer.value
-
-    def question(self, step: str, prompt: str) -> str:
-        value = self.asked(step, prompt, _QUESTION)["question"]
-        question = _SPACES.sub(" ", value).strip()
-        if len(question) < 8:
-            raise ChainError(step, f"{question!r} is no question")
-        return question
-
-    def critiqued(self, question: str) -> tuple[str, float]:
-        """Return a question that the critic is content with, and the score."""
-        best = 0.0
-        for number in range(1, self.options.retries + 1):
-            if talk := _TALKS_OF_TEXT.search(question):
-                score, feedback = 0.0, f"It speaks of {talk[0]!r}: name the thing."
-            else:
-                prompt = critique_prompt(question)
-                said = self.asked("critique", prompt, _CRITIQUE, critic=True)
-                score, feedback = float(said["score"]), said["feedback"]
-            if score >= self.options.threshold:
-                return question, score
-            best = max(best, score)
-            if number < self.options.retries:
-                prompt = rewrite_prompt(self.lines, question, feedback)
-                question = self.question("rewrite", prompt)
-        raise ChainError(
-            "critique",
-            f"the critic's best score of {self.options.retries} is {best:.2f}, below "
-            f"{self.options.threshold:g}: {question!r}",
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedQuestion:
-    """A question to be made; `take` is how often it has failed before."""
-
-    group: ContextGroup
-    evolutions: Sequence[str]
-    others: Sequence[str]
-    take: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChainWriter:
     """Our own chain of prompts."""
 
@@ -304,25 +211,32 @@ class ChainWriter:
         asked = (self.who.key, self.critic.key, f"{self.options.threshold:g}")
         return content_key(*self.made_by, *asked, self.options.retries)
 
-    def write(self, wanted: WantedQuestion) -> GeneratedQuestion:
-        """Return a question about a context."""
-        group = wanted.group
+    def again(self, take: int) -> Self:
+        """Return a writer whose models are asked for another answer."""
+        who, critic = (replace(one, take=take) for one in (self.who, self.critic))
+        return replace(self, who=who, critic=critic)
+
+    def write(
+        self, group: ContextGroup, evolutions: Sequence[str], others: Sequence[str]
+    ) -> GeneratedQuestion:
+        """Return another question about a context than those asked already."""
         lines = _lines(group, self.who)
-        chain = _Chain(
-            who=replace(self.who, take=wanted.take),
-            critic=replace(self.critic, take=wanted.take),
-            options=self.options,
-            lines=lines,
-        )
-        question = chain.question("draft", draft_prompt(lines, wanted.others))
-        for evolution in wanted.evolutions:
-            prompt = evolve_prompt(lines, question, evolution)
-            question = chain.question("evolve", prompt)
-        question, quality = chain.critiqued(question)
-        if question in wanted.others:
+        prompt = f"{_about(lines)}\nWrite one question that they answer."
+        if others:
+            asked = _block("questions", "\n".join(others))
+            prompt = f"{prompt}\nAsk something else than these:\n{asked}"
+        question = self._question("draft", prompt)
+        for evolution in evolutions:
+            about, rule = _about(lines, question), _TOLD["evolutions"][evolution]
+            prompt = _TOLD["evolve"].format(about=about, rule=rule)
+            question = self._question("evolve", prompt)
+        question, quality = self._critiqued(question, lines)
+        if question in others:
             raise ChainError("critique", f"{question!r} was asked already")
-        prompt = answer_prompt(lines, question)
-        said = chain.asked("answer", prompt, _answer_form(len(lines)))
+        prompt = _TOLD["answer"].format(
+            about=_about(lines), question=_block("question", question)
+        )
+        said = self._asked("answer", prompt, _answer_form(len(lines)))
         text = _SPACES.sub(" ", said["answer"]).strip()
         numbers = sorted(set(said["sentences"]))
         if not said["answerable"] or not text:
@@ -335,10 +249,53 @@ class ChainWriter:
             answer=text,
             group=group,
             gold=tuple(group.sentences[number - 1] for number in numbers),
-            evolutions=tuple(wanted.evolutions),
+            evolutions=tuple(evolutions),
             quality=quality,
             synthesizer="chain",
             model=self.who.name,
+        )
+
+    def _asked(
+        self,
+        step: str,
+        prompt: str,
+        schema: dict[str, Any],
+        who: Respondent | None = None,
+    ) -> dict[str, Any]:
+        answer = ask(who or self.who, _TOLD["system"], prompt, schema=schema)
+        if answer.value is None:
+            raise ChainError(step, answer.error or "no answer came")
+        return answer.value
+
+    def _question(self, step: str, prompt: str) -> str:
+        value = self._asked(step, prompt, _QUESTION)["question"]
+        question = _SPACES.sub(" ", value).strip()
+        if len(question) < 8:
+            raise ChainError(step, f"{question!r} is no question")
+        return question
+
+    def _critiqued(self, question: str, lines: Sequence[str]) -> tuple[str, float]:
+        """Return a question that the critic is content with, and the score."""
+        best = 0.0
+        for number in range(1, self.options.retries + 1):
+            if talk := _TALKS_OF_TEXT.search(question):
+                score, feedback = 0.0, f"It speaks of {talk[0]!r}: name the thing."
+            else:
+                prompt = _TOLD["critique"].format(question=_block("question", question))
+                said = self._asked("critique", prompt, _CRITIQUE, self.critic)
+                score, feedback = float(said["score"]), said["feedback"]
+            if score >= self.options.threshold:
+                return question, score
+            best = max(best, score)
+            if number < self.options.retries:
+                prompt = _TOLD["rewrite"].format(
+                    about=_about(lines, question), feedback=_block("feedback", feedback)
+                )
+                question = self._question("rewrite", prompt)
+        raise ChainError(
+            "critique",
+            f"the critic's best score of {self.options.retries} is {best:.2f}, below "
+            f"{self.options.threshold:g}: {question!r}",
         )
 
 
@@ -448,10 +405,8 @@ class _Run:
             take = known["take"] + 1 if known else 0
             known = {"take": take, "failure": None, "question": None}
             try:
-                wanted = WantedQuestion(
-                    group=group, evolutions=evolutions, others=others, take=take
-                )
-                known["question"] = _row(self.writer.write(wanted))
+                writer = self.writer.again(take)
+                known["question"] = _row(writer.write(group, evolutions, others))
             except ChainError as error:
                 known["failure"] = _failure(group, number, error.step, str(error))
             except ModelError as error:
@@ -543,13 +498,14 @@ class _DeepEvalWriter(ChainWriter):
     def made_by(self) -> tuple[str, str]:
         return "deepeval", deepeval_version()
 
-    def write(self, wanted: WantedQuestion) -> GeneratedQuestion:
-        group, others = wanted.group, wanted.others
+    def write(
+        self, group: ContextGroup, evolutions: Sequence[str], others: Sequence[str]
+    ) -> GeneratedQuestion:
         # The synthesizer cannot be told what was asked already: a further question
         # about the same context is a further take.
-        take = wanted.take + len(others)
+        asked = self.again(self.who.take + len(others))
         try:
-            golden = self._golden(group, wanted.evolutions, take)
+            golden = asked._golden(group, evolutions)
         except UselessAnswerError as error:
             step = "synthesizer"
             raise ChainError(step, str(error)) from error
@@ -574,7 +530,7 @@ class _DeepEvalWriter(ChainWriter):
             model=self.who.name,
         )
 
-    def _golden(self, group: ContextGroup, evolutions: Sequence[str], take: int) -> Any:
+    def _golden(self, group: ContextGroup, evolutions: Sequence[str]) -> Any:
         """Return DeepEval's golden, its evolutions one after the other."""
         with quiet_deepeval():
             from deepeval.synthesizer import Evolution, Synthesizer
@@ -582,12 +538,12 @@ class _DeepEvalWriter(ChainWriter):
 
             kinds = sorted({_DEEPEVAL_NAMES[name] for name in evolutions})
             synthesizer = Synthesizer(
-                model=deepeval_model(replace(self.who, take=take)),
+                model=deepeval_model(self.who),
                 async_mode=False,
                 filtration_config=FiltrationConfig(
                     synthetic_input_quality_threshold=self.options.threshold,
                     max_quality_retries=self.options.retries,
-                    critic_model=deepeval_model(replace(self.critic, take=take)),
+                    critic_model=deepeval_model(self.critic),
                 ),
                 evolution_config=EvolutionConfig(
                     num_evolutions=len(evolutions),

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_of
+from knowtrail.eval.cli import options_of, options_told
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import FILE, choice, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -26,59 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "--dataset",
-    "specification",
-    required=True,
-    metavar="KIND:PATHS",
-    help="musique, hotpotqa, 2wiki or jsonl with QUESTIONS,CORPUS; beir:FOLDER; "
-    "deepeval:QUESTIONS.",
-)
-@click.option(
-    "--algorithms",
-    default="all",
-    help="all (without a language model), all+llm, or names: dense, bm25, rrf, ...",
-)
-@click.option("--k", "ks", default="2,5,10", help="Places at which rankings are cut.")
-@choice("--unit", of=("passage", "windows"), text="What a chunk is.")
-@click.option(
-    "--title/--no-title", default=True, help="Whether passages begin with their titles."
-)
-@click.option("--window", default=3, help="Sentences in a window.")
-@click.option("--stride", default=1, help="From one to the next.")
-@click.option("--seed", default=0, help="Of intervals and tests.")
-@click.option(
-    "--base", default="dense", help="The system that the others are compared with."
-)
-@click.option("--halves", is_flag=True, help="Report even and odd questions too.")
-@choice(
-    "--contexts",
-    of=("groups", "items"),
-    text="With deepeval: a passage for each context, or for each text of one.",
-)
-@option("limit", help="Only the first questions.")
-@choice(
-    "--reader",
-    of=("auto", "cypher", "snapshot"),
-    text="Where systems read; snapshot makes one where none is current.",
-)
-@option("model", help="Language model of those that ask one.")
-@click.option(
-    "--answers", metavar="MODEL", help="A model that answers from what was found."
-)
-@click.option(
-    "--judge",
-    metavar="MODEL",
-    help="A model that judges those answers (extra deepeval).",
-)
-@click.option("--report", type=FILE, help="Write a page of HTML.")
-@click.option(
-    "--rankings", type=FILE, help="Write what was found for each question, as lines."
-)
-@click.option("--no-store", is_flag=True, help="Do not store the results.")
-@click.option("--no-record", is_flag=True, help="Do not store the walks.")
-@click.option("--fresh", is_flag=True, help="Forget what an interrupted run left.")
-@option("json")
+@options_told("retrieval")
 @click.pass_obj
 def retrieval(
     settings: Settings,

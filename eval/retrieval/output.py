@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.judged import ANSWER_MEASURES
-from knowtrail.eval.report import aligned, filled, interval_dict
+from knowtrail.eval.report import aligned, filled, plain, told
 from knowtrail.eval.statistics import EXACT, RESAMPLES, Difference, Interval
 from knowtrail.eval.store import (
     LONGEST_TEXT,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
 
 _DIGITS = 6
-_IDS = 20
 
 TITLES = {"all": "All questions", "dev": "Development half", "test": "Test half"}
 """Part of the questions -> what it is called."""
@@ -79,7 +77,7 @@ def as_dict(evaluation: Evaluation) -> dict[str, Any]:
                 {"name": file.name, "bytes": file.size, "checksum": file.checksum}
                 for file in dataset.files
             ],
-            "problems": list(map(asdict, dataset.problems)),
+            "problems": plain(dataset.problems),
         },
         "halves": {part.name: _part(part) for part in rest},
         "notes": list(evaluation.notes),
@@ -93,9 +91,9 @@ def _part(part: Part) -> dict[str, Any]:
         "n": part.n,
         "systems": {
             system.name: {
-                **_intervals(system.measures),
-                "milliseconds": _intervals(system.latency),
-                **_intervals(system.quantities),
+                **plain(system.measures),
+                "milliseconds": plain(system.latency),
+                **plain(system.quantities),
                 "n": system.n,
                 "empty": system.empty,
                 "filled": round(system.filled, 6),
@@ -107,16 +105,12 @@ def _part(part: Part) -> dict[str, Any]:
                 "system": each.name,
                 "base": each.base,
                 "measure": each.metric,
-                **interval_dict(each.found.difference),
+                **plain(each.found.difference),
                 "p": each.p_value,
             }
             for each in part.differences
         ],
     }
-
-
-def _intervals(found: Mapping[str, Interval]) -> dict[str, Any]:
-    return {name: interval_dict(each) for name, each in found.items()}
 
 
 def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
@@ -159,44 +153,17 @@ def facts_of(evaluation: Evaluation) -> dict[str, str]:
     }
 
 
-def table_facts(evaluation: Evaluation, n: int) -> str:
-    """Return what every table must say, as one sentence."""
-    options = evaluation.options
-    return (
-        f"n = {n} questions; a chunk is a {options.unit}; seed {options.seed}; "
-        f"{evaluation.embedder}; corpus {evaluation.corpus}; commit "
-        f"{evaluation.commit}."
-    )
-
-
-def lines(evaluation: Evaluation) -> Iterator[str]:
-    """Yield an evaluation for people."""
-    for name, value in facts_of(evaluation).items():
-        yield f"{name}: {value}"
-    yield from _told(evaluation)
-    for part in evaluation.parts:
-        yield ""
-        yield f"{TITLES[part.name]}, n = {part.n}, per cent with 95 % intervals"
-        yield from _table(part, _main_measures(evaluation), timed=True)
-        if "passed" in evaluation.measures:
-            yield ""
-            yield (
-                f"{TITLES[part.name]}: answers as judged, per cent with 95 % "
-                "intervals; passed of those judged"
-            )
-            yield from _table(part, JUDGED)
-    yield ""
-    yield "All measures, differences and walks: --report FILE.html, or --json."
-
-
-def _told(evaluation: Evaluation) -> Iterator[str]:
-    problems = evaluation.dataset.problems
-    for kind in sorted({problem.kind for problem in problems}):
-        found = [problem for problem in problems if problem.kind == kind]
-        ids = ", ".join(problem.id for problem in found[:_IDS])
-        more = ", ..." if len(found) > _IDS else ""
-        yield f"{kind}: {len(found)} ({ids}{more}), such as: {found[0].message}"
-    yield from evaluation.notes
+def lines(evaluation: Evaluation) -> list[str]:
+    """Return an evaluation for people."""
+    return told(
+        "retrieval/summary.txt",
+        evaluation=evaluation,
+        facts=facts_of(evaluation),
+        titles=TITLES,
+        measures=_main_measures(evaluation),
+        judged=JUDGED,
+        table=_table,
+    ).splitlines()
 
 
 def _main_measures(evaluation: Evaluation) -> dict[str, str]:
@@ -209,9 +176,7 @@ def _main_measures(evaluation: Evaluation) -> dict[str, str]:
     return {name: name for name in shown if name in evaluation.measures}
 
 
-def _table(
-    part: Part, columns: Mapping[str, str], *, timed: bool = False
-) -> Iterator[str]:
+def _table(part: Part, columns: Mapping[str, str], *, timed: bool = False) -> str:
     rows = [["", *(_head(part, name, head) for name, head in columns.items())]]
     rows += [
         [system.name, *(_cell(system.measures, name) for name in columns)]
@@ -220,7 +185,7 @@ def _table(
     if timed:
         times = (f"{system.latency['p50'].value:.1f}" for system in part.systems)
         rows = [[*row, t] for row, t in zip(rows, ["p50 ms", *times], strict=True)]
-    yield from aligned(rows)
+    return "\n".join(aligned(rows))
 
 
 def _head(part: Part, measure: str, head: str) -> str:
@@ -373,13 +338,11 @@ def retrieval_page(evaluation: Evaluation) -> str:
         titles=TITLES,
         k=k,
         measure=measure,
-        told=partial(table_facts, evaluation),
+        judged=JUDGED,
         known=partial(_known, evaluation),
         best_of=_best,
-        counted=_COUNTED,
         differences=_shown_differences,
         worst=_worst(evaluation, measure),
-        label=_label,
         mean_text=mean_text,
         per_cent=per_cent,
         resamples=RESAMPLES,
@@ -408,18 +371,6 @@ def _worst(evaluation: Evaluation, measure: str) -> list[tuple[int, float]]:
     count = len(evaluation.results)
     means = [sum(values[measure] for values in row) / count for row in rows]
     return sorted(enumerate(means), key=lambda one: (one[1], one[0]))[:_WORST]
-
-
-def _label(measure: str) -> str:
-    return JUDGED.get(measure, measure).replace("_", " ")
-
-
-_COUNTED = {
-    "documents": "passages",
-    "sentences": "sentences",
-    "hops": "hops",
-    "documents_crossed": "passages crossed",
-}
 
 
 def _shown_differences(part: Part) -> list[Difference]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_from, options_of
+from knowtrail.eval.cli import options_of, options_told
 from knowtrail.eval.models import ModelOptions
 from knowtrail.eval.skn.options import (
     ABLATION_PIPELINES,
@@ -16,7 +15,6 @@ from knowtrail.eval.skn.options import (
     BenchmarkOptions,
 )
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import FILE, FOLDER, MODELS, option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.files import check_output, write_file
@@ -24,56 +22,14 @@ from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from knowtrail.eval.skn.benchmark import ModelOutcome
     from knowtrail.graph.settings import Settings
 
 
 @click.command()
-@click.option("--ablation", is_flag=True, help="Compare all six formats.")
-@click.option(
-    "--variant",
-    "variants",
-    multiple=True,
-    help="A format to compare, repeatable; json and skn without it.",
-)
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="NAME",
-    help=f"Extractor and agent, repeatable: {MODELS}.",
-)
-@click.option("--judge", metavar="NAME", help="Another model as the judge.")
-@click.option("--dataset", type=FILE, help="Samples, JSON; without it, our own 50.")
-@option("limit", help="Only the first samples.")
-@click.option(
-    "--output",
-    type=FOLDER,
-    default=Path("results"),
-    help="Folder of the result files; an interrupted run goes on there.",
-)
-@click.option("--report", type=FILE, help="Write a report, as one HTML file.")
-@click.option("--search-results", type=FILE, help="Recorded search results, JSON.")
-@click.option("--recorded-only", is_flag=True, help="Never search the web.")
-@options_from(
-    BenchmarkOptions,
-    results="Results taken of a search.",
-    question_aware="Tell the extractor the question.",
-    judge_abstention="Let the judge say what refuses to answer, instead of phrases.",
-    published="Tell agent and judges what those of the published benchmark are told.",
-    retry_failed="Ask again for what failed in an earlier run.",
-    concurrency="Calls of models side by side, 1 to 32.",
-)
-@options_from(
-    ModelOptions,
-    temperature="Of all models; 0 repeats.",
-    tokens="Most tokens of an answer; of an extraction half of the context at most.",
-    context="Tokens of prompt and answer together at most, as far as models offer.",
-    seconds="Time limit of an answer.",
-)
-@click.option("--no-store", is_flag=True, help="Keep no results in the graph.")
-@option("json")
+@options_told("skn", BenchmarkOptions, ModelOptions)
 @click.pass_obj
 def skn(settings: Settings, /, **given: Any) -> None:
     """Compare extraction formats by what an agent makes of them.
@@ -126,25 +82,16 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
     """Say what was asked and what that cost, and where answers had less room."""
-    for outcome in outcomes:
-        told = (
-            f"{outcome.model}: {outcome.calls} calls, {outcome.prompt_tokens:,} tokens "
-            f"of prompts and {outcome.completion_tokens:,} of answers; "
-            f"{outcome.reused} results were known already or shared between formats. "
-            f"Files are in {outcome.folder}."
-        )
-        click.echo(told, err=True)
+    from knowtrail.eval.report import told
+
+    for one in outcomes:
         had = [
             row.get(f"{variant}_extraction_answer_tokens") or tokens
-            for row in outcome.rows
-            for variant in outcome.pipelines
+            for row in one.rows
+            for variant in one.pipelines
         ]
-        if min(had) < tokens:
-            click.echo(
-                f"Extractions had {min(had):,} tokens, not {tokens:,}: they get half "
-                "of the model's context.",
-                err=True,
-            )
+        said = told("skn/asked.txt", one=one, had=min(had), tokens=tokens)
+        click.echo(said, err=True)
 
 
 def _dataset(given: dict[str, Any]) -> str:

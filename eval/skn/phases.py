@@ -133,7 +133,7 @@ NOTHING_TO_JUDGE = "the agent gave no answer"
 
 def verdict_of(who: Respondent, name: str, answer: str, beside: str) -> dict[str, Any]:
     """Return a model's verdict."""
-    return judge_answer(JUDGES[name], who, answer, beside).as_dict()
+    return asdict(judge_answer(JUDGES[name], who, answer, beside))
 
 
 def is_judged(row: dict[str, Any], variant: str) -> bool:
@@ -395,7 +395,7 @@ class Phases:
         agent = content_key(AGENT_HASH, *told) if told else AGENT_HASH
         return self._kept(
             content_key("reasoning", who.key, agent, sample.question, text),
-            lambda: reason(who, text, sample.question, *told).as_dict(),
+            lambda: asdict(reason(who, text, sample.question, *told)),
             phase="reasoning",
             sample=sample.id,
             model=who.name,
@@ -408,7 +408,7 @@ class Phases:
         judge = (PUBLISHED_JUDGES if self.options.published else JUDGES)[name]
         return self._kept(
             content_key("verdict", name, who.key, judge.prompt_hash, answer, beside),
-            lambda: judge_answer(judge, who, answer, beside).as_dict(),
+            lambda: asdict(judge_answer(judge, who, answer, beside)),
             phase="evaluation",
             sample=sample.id,
             judge=name,

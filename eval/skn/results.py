@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.report import NOTES, Table, aligned, filled
+from knowtrail.eval.report import NOTES, Table, aligned, filled, table, told
 from knowtrail.eval.skn.metrics import MEASURES, NUMBERS, ahead, difference_row, scored
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
@@ -81,38 +81,19 @@ def _differences(outcome: ModelOutcome, prefix: str = "") -> Table:
     rows = []
     for one in outcome.differences:
         sure, found = one.p_value < _ALPHA, one.found.difference
-        rows.append([
-            labels[one.metric],
-            f"{one.name} less {one.base}",
-            str(one.found.n),
-            f"{found.value:+.3f}",
-            "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}",
-            f"{one.found.p_value:.4f}",
-            f"{one.p_value:.4f}",
-            (ahead(one) or "neither") if sure else "not told apart",
-        ])
-    columns = "metric, formats, n, difference, interval, p, p (Holm), better"
-    return Table(
-        title=f"{prefix}Differences between formats on the same samples",
-        note=NOTES["skn_differences"],
-        columns=columns.split(", "),
-        rows=rows,
-    )
+        ends = "-" if isnan(found.low) else f"{found.low:+.3f} to {found.high:+.3f}"
+        better = (ahead(one) or "neither") if sure else "not told apart"
+        rows.append((labels[one.metric], one, ends, better))
+    return table("formats", rows, prefix=prefix)
 
 
 def _costs(outcome: ModelOutcome, prefix: str = "") -> Table:
-    return Table(
-        title=f"{prefix}Cost, and what went wrong",
-        note=(
-            "Means over the samples, those of tokens over the extractions that can be "
-            "used; counted tokens are what the server reports."
-        ),
-        columns=["", *outcome.pipelines],
-        rows=[
-            [label, *(_shown(outcome.metrics[v][name]) for v in outcome.pipelines)]
-            for name, label in NUMBERS.items()
-        ],
-    )
+    shown = {v: f"{{one[1][{v}]}}" for v in outcome.pipelines}
+    rows = [
+        (label, {v: _shown(outcome.metrics[v][name]) for v in outcome.pipelines})
+        for name, label in NUMBERS.items()
+    ]
+    return table("costs", rows, shown, prefix=prefix)
 
 
 def _shown(value: float | None) -> str:
@@ -140,75 +121,53 @@ VERDICT = ["accuracy", "ece", "hallucination_rate", "groundedness", "abstention_
 
 def summary_text(outcome: ModelOutcome) -> str:
     """Return the summary of a run."""
+    pipelines, metrics = outcome.pipelines, outcome.metrics
     costs, apart = _costs(outcome), _differences(outcome)
-    lines = [
-        f"Extraction formats compared: {', '.join(outcome.pipelines)}",
-        f"Model {outcome.model}, judge {outcome.judge}, {len(outcome.rows)} samples, "
-        f"{sum(bool(row['answerable']) for row in outcome.rows)} of them answerable",
-        "",
-        *_metric_lines(outcome),
-        "",
-        *aligned([costs.columns, *costs.rows]),
-        *_ratio(outcome),
-        "",
-        *_verdict(outcome),
-        *(aligned([apart.columns, *apart.rows]) if outcome.differences else ()),
-        "",
-        NOTES["skn_summary"],
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _metric_lines(outcome: ModelOutcome) -> Iterator[str]:
-    rows = []
-    for measure in MEASURES:
-        found = [outcome.metrics[v][f"{measure.name}_ci"] for v in outcome.pipelines]
-        rows.append([measure.label, *map(_interval_text, found)])
-    yield from aligned([["metric (95 % interval)", *outcome.pipelines], *rows])
+    named = [f"{measure.name}_ci" for measure in MEASURES]
+    values = [[_interval_text(metrics[v][ci]) for v in pipelines] for ci in named]
+    labels = [measure.label for measure in MEASURES]
+    verdict, won = _verdict(outcome)
+    text = told(
+        "skn/summary.txt",
+        outcome=outcome,
+        formats=pipelines,
+        answerable=sum(bool(row["answerable"]) for row in outcome.rows),
+        metrics=[
+            ["metric (95 % interval)", *pipelines],
+            *([label, *of] for label, of in zip(labels, values, strict=True)),
+        ],
+        costs=[costs.columns, *costs.rows],
+        efficiency=metrics["efficiency"],
+        verdict=verdict,
+        won=won,
+        apart=[apart.columns, *apart.rows],
+        aligned=lambda rows: "\n".join(aligned(rows)),
+        note=NOTES["skn_summary"],
+    )
+    return f"{text}\n"
 
 
 def _interval_text(ci: Mapping[str, float] | None) -> str:
     return f"{ci['mean']:.4f} [{ci['ci_low']:.4f}, {ci['ci_high']:.4f}]" if ci else "-"
 
 
-def _ratio(outcome: ModelOutcome) -> Iterator[str]:
-    if efficiency := outcome.metrics["efficiency"]:
-        ratio, n = (efficiency[f"token_ratio_{of}"] for of in ("skn_vs_json", "n"))
-        said = "-" if ratio is None else f"{ratio:.4g}"
-        yield f"Context tokens of skn / json: {said}, of {n} samples with both"
-
-
-def _verdict(outcome: ModelOutcome) -> Iterator[str]:
-    """Yield which format each metric speaks for, the first against the last."""
-    if len(outcome.pipelines) < 2:
-        return
+def _verdict(outcome: ModelOutcome) -> tuple[list[list[str]], list[int]]:
+    """Return which format each metric speaks for, first or last, and how often each."""
     first, second = outcome.pipelines[0], outcome.pipelines[-1]
     found = {
         one.metric: one
         for one in outcome.differences
         if (one.base, one.name) == (first, second)
     }
-    rows = []
+    rows = [["metric, both extractions usable", "n", first, second, "ahead"]]
     for name in VERDICT:
-        label, one = name.replace("_", " "), found.get(name)
-        if one is None:
-            rows.append([label, "-", "-", "-", "-"])
-            continue
-        values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
-        rows.append([label, str(one.found.n), *values, ahead(one) or "tie"])
-    columns = ("metric, both extractions usable", "n", first, second, "ahead")
-    yield from aligned([columns, *rows])
+        cells = ["-"] * 4
+        if one := found.get(name):
+            values = [f"{value:.4f}" for value in (one.found.first, one.found.second)]
+            cells = [str(one.found.n), *values, ahead(one) or "tie"]
+        rows.append([name.replace("_", " "), *cells])
     won = [ahead(found[name]) for name in VERDICT if name in found]
-    if won:
-        counted = [won.count(name) for name in (first, second, "")]
-        yield (
-            f"{first} {counted[0]}, {second} {counted[1]}, ties {counted[2]}: by the "
-            "values alone; the tests below say what is more than chance"
-        )
-    else:
-        yield f"{first} and {second} have no usable extraction of the same sample"
-    yield ""
+    return rows, [won.count(name) for name in (first, second, "")] if won else []
 
 
 def write_results(folder: Path, name: str, value: Any) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.report import interval_dict
-from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.eval.cli import options_told
+from knowtrail.eval.report import plain
+from knowtrail.eval.report import told as text_of
+from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import file_digest
@@ -19,56 +20,16 @@ from knowtrail.graph.session import open_connection
 from knowtrail.ingest.keys import camel_case
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from knowtrail.eval.specificity.judging import Outcome
-    from knowtrail.eval.specificity.measures import ExperimentTable, SpecificityResults
-    from knowtrail.eval.statistics import Interval
+    from knowtrail.eval.specificity.measures import SpecificityResults
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command(context_settings={"show_default": True})
-@click.option(
-    "--half",
-    type=click.Choice(["dev", "more", "hard", "test", "fresh"]),
-    default="test",
-    help="Bundled questions: dev, more and hard to tune on, test and fresh to report.",
-)
-@click.option("--questions", type=_FILE, help="Other labelled questions, JSON lines.")
-@click.option(
-    "--custodians", type=_FILE, help="What they are about, CSV or JSON lines."
-)
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Ask the database instead of a copy; of an experiment, compare its turns.",
-)
-@click.option("--corpus", help="With --live: the corpus of these institutions.")
-@click.option("--model", help="Language model that reads the questions, not rules.")
-@click.option("--store", is_flag=True, help="Keep the results in the graph.")
-@click.option("--failures", is_flag=True, help="List what went wrong.")
-@click.option(
-    "--experiment",
-    type=_FILE,
-    help="Instead: the table of an experiment, from JSON lines of session, quality "
-    "and group.",
-)
-@click.option(
-    "--traffic-split",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    help="With --experiment: share of sessions that were filtered.",
-)
-@click.option(
-    "--name",
-    default="specificity",
-    help="With --experiment: its name, by which sessions were dealt.",
-)
-@click.option("--seed", default=0, help="Of the intervals.")
-@json_option
+@options_told("specificity")
 @click.pass_obj
 def specificity(
     settings: Settings,
@@ -115,12 +76,19 @@ def specificity(
     told = {
         "questions": path.name,
         "n": len(outcomes),
-        "metrics": {key: interval_dict(value) for key, value in metrics.items()},
+        "metrics": plain(metrics),
         "run": run,
         "outcomes": list(map(_plain, outcomes)),
     }
-    failures = given["failures"]
-    shown = partial(_tell, outcomes, metrics, path.name, run, failures=failures)
+    shown = text_of(
+        "specificity/summary.txt",
+        outcomes=outcomes,
+        metrics=metrics,
+        name=path.name,
+        run=run,
+        failed=outcomes if given["failures"] else (),
+        quoted=repr,
+    )
     emit(told, shown, as_json=as_json, indent=2)
 
 
@@ -173,40 +141,6 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _tell(
-    outcomes: Sequence[Outcome],
-    metrics: Mapping[str, Interval],
-    name: str,
-    run: str | None,
-    *,
-    failures: bool,
-) -> None:
-    click.echo(f"{len(outcomes)} questions of {name}")
-    for key, found in metrics.items():
-        click.echo(
-            f"{key:<20} {found.value:.3f}  [{found.low:.3f}, {found.high:.3f}]  "
-            f"n={found.n}"
-        )
-    if run is not None:
-        click.echo(f"Stored as EvalRun {run}")
-    for one in outcomes if failures else ():
-        if one.wrong_without_notice:
-            click.echo(f"{one.question.id} wrong without notice")
-        slots = one.slots_right == one.slots_found == one.slots_wanted
-        right = {
-            "template": one.template_right,
-            "slots": slots or one.question.template is None,
-            "ending": one.ended_right,
-            "answer": one.answer_right,
-        }
-        if wrong := ", ".join(what for what, is_right in right.items() if not is_right):
-            click.echo(
-                f"{one.question.id} {wrong}: {one.question.question!r} "
-                f"taken for {one.template}, wanted {one.question.template} "
-                f"({one.status})"
-            )
-
-
 def _experiment(
     settings: Settings,
     path: Path,
@@ -217,7 +151,11 @@ def _experiment(
     seed: int,
     as_json: bool,
 ) -> None:
-    from knowtrail.eval.specificity.measures import read_results, store_experiment
+    from knowtrail.eval.specificity.measures import (
+        FEWEST,
+        read_results,
+        store_experiment,
+    )
 
     results = read_results(path, traffic_split=dealt.traffic_split, name=dealt.name)
     if live:
@@ -236,31 +174,10 @@ def _experiment(
         with open_connection(settings) as connection:
             digest, name = file_digest(path), path.stem
             run = store_experiment(connection, table, dealt, name, digest, seed)
-    difference = table.difference and interval_dict(table.difference)
-    told = asdict(table) | {"difference": difference, "run": run}
-    emit(told, lambda: _tell_table(table, run), as_json=as_json, indent=2)
-
-
-_ALIKE = "all sessions of each group have the same quality"
-
-
-def _tell_table(table: ExperimentTable, run: str | None) -> None:
-    from knowtrail.eval.specificity.measures import FEWEST
-
-    for name, value, n in table.groups():
-        shown = "-" if value is None else f"{value:.3f}"
-        click.echo(f"{name:<10} {shown}  {n} sessions")
-    if table.difference is not None:
-        found = table.difference
-        few = min(table.control_sessions, table.treatment_sessions) < FEWEST
-        why = f"each group needs {FEWEST} sessions" if few else _ALIKE
-        click.echo(
-            f"difference {found.value:+.3f}  [{found.low:+.3f}, {found.high:+.3f}]"
-            if found.low == found.low
-            else f"difference {found.value:+.3f}, without an interval: {why}"
-        )
-    if run is not None:
-        click.echo(f"Stored as EvalRun {run}")
+    told = plain(table) | {"run": run}
+    about = {"table": table, "run": run, "fewest": FEWEST}
+    shown = text_of("specificity/experiment.txt", **about)
+    emit(told, shown, as_json=as_json, indent=2)
 
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:

@@ -11,11 +11,13 @@ end. The same call continues an interrupted run; a finished one asks nothing.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from knowtrail.eval.report import told
 from knowtrail.eval.zelo.fit import REGULARISATION, fit_battles
 from knowtrail.eval.zelo.judgements import (
     JOURNAL,
@@ -260,7 +262,7 @@ class JudgeReport:
 
     @classmethod
     def of(cls, judge: str, count: Counter[str], errors: Counter[str]) -> JudgeReport:
-        """Return the report of what `_Tally` has counted."""
+        """Return the report of what `_counted` has counted."""
         answered, ties = count["answered"], count["ties"]
         chosen = answered - ties
         return cls(
@@ -276,25 +278,9 @@ class JudgeReport:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what makes its judgements doubtful."""
-        found = []
-        if self.answered >= ENOUGH and self.ties >= _HABIT:
-            found.append(
-                f"Judge {self.judge!r} nearly always ties ({self.ties:.0%} of "
-                f"{self.answered} answers): it tells nothing."
-            )
-        elif self.answered * (1 - self.ties) >= ENOUGH:
-            for share, place in ((self.first, "first"), (1 - self.first, "second")):
-                if share >= _HABIT:
-                    found.append(
-                        f"Judge {self.judge!r} nearly always prefers the document "
-                        f"shown {place} ({share:.0%}): its answers are noise."
-                    )
-        if self.failed and self.failed >= _FAILING * (self.failed + self.answered):
-            found.append(
-                f"Judge {self.judge!r} failed {self.failed} of "
-                f"{self.failed + self.answered} times, mostly: {self.error}"
-            )
-        return tuple(found)
+        limits = {"enough": ENOUGH, "habit": _HABIT, "failing": _FAILING}
+        text = told("zelo/warnings.txt", one=self, name=repr(self.judge), **limits)
+        return tuple(text.splitlines())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,21 +295,6 @@ class JudgeEstimate:
     cost: float | None
     seconds: float
 
-    @classmethod
-    def of(cls, judge: Judge, count: Counter[str]) -> JudgeEstimate:
-        """Return the estimate of what was counted."""
-        sent = round(count["prompt_tokens"])
-        received = round(count["completion_tokens"])
-        return cls(
-            judge=judge.name,
-            judgements=round(count["judgements"]),
-            known=count["known"],
-            prompt_tokens=sent,
-            completion_tokens=received,
-            cost=None if judge.price is None else judge.price.of(sent, received),
-            seconds=float(count["seconds"]),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -337,6 +308,19 @@ class Estimate:
     cost: float | None
     seconds: float
     spent: float
+
+
+def _estimate_of(judge: Judge, count: Counter[str]) -> JudgeEstimate:
+    sent, received = (round(count[f"{of}_tokens"]) for of in ("prompt", "completion"))
+    return JudgeEstimate(
+        judge=judge.name,
+        judgements=round(count["judgements"]),
+        known=count["known"],
+        prompt_tokens=sent,
+        completion_tokens=received,
+        cost=None if judge.price is None else judge.price.of(sent, received),
+        seconds=float(count["seconds"]),
+    )
 
 
 class Options(TypedDict, total=False):
@@ -355,7 +339,7 @@ class Options(TypedDict, total=False):
     progress: Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Annotation:
     """What came of a run; costs in USD, fewest and most battles as `degrees`."""
 
@@ -363,15 +347,43 @@ class Annotation:
     folder: Path
     stopped: Stop | None
     counts: Counts
-    queries: int
-    pairs: int
-    scored: int
-    unjudged: tuple[tuple[str, tuple[str, ...]], ...]
-    disconnected: tuple[str, ...]
-    degrees: tuple[int, int]
-    judges: tuple[JudgeReport, ...]
+    queries: int = 0
+    pairs: int = 0
+    scored: int = 0
+    unjudged: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    disconnected: tuple[str, ...] = ()
+    degrees: tuple[int, int] = (0, 0)
+    judges: tuple[JudgeReport, ...] = ()
     cost: float
     spent: float
+
+    def noting(
+        self, items: Iterable[ScoredQuery], judges: Sequence[Judge]
+    ) -> Iterator[ScoredQuery]:
+        """Yield scored queries, and at their end know what they come to."""
+        counts: dict[str, Counter[str]] = {judge.name: Counter() for judge in judges}
+        errors: dict[str, Counter[str]] = {judge.name: Counter() for judge in judges}
+        unjudged, disconnected = [], []
+        degrees: list[int] = []
+        for item in items:
+            self.queries += 1
+            self.pairs += len(item.pairs)
+            self.scored += len(item.documents) - len(without := item.unjudged)
+            unjudged += [(item.query.id, without)] if without else []
+            disconnected += [] if item.fit.connected else [item.query.id]
+            if item.judged > 1:
+                found = [*degrees, *map(int, item.fit.degree)]
+                degrees = [min(found), max(found)]
+            for one in chain.from_iterable(item.judgements):
+                counts[one.judge].update(_counted(one))
+                if one.score is None:
+                    errors[one.judge][one.error or ""] += 1
+            yield item
+        self.unjudged, self.disconnected = tuple(unjudged), tuple(disconnected)
+        self.degrees = (degrees[0], degrees[1]) if degrees else (0, 0)
+        self.judges = tuple(
+            JudgeReport.of(name, count, errors[name]) for name, count in counts.items()
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -439,7 +451,7 @@ class ZeloAnnotator:
             for judge in self.judges:
                 for match in matches:
                     self._expect(counts[judge.name], journal, judge, match, further)
-        judges = tuple(JudgeEstimate.of(one, counts[one.name]) for one in self.judges)
+        judges = tuple(_estimate_of(one, counts[one.name]) for one in self.judges)
         known = [one.cost for one in judges if one.cost is not None]
         return Estimate(
             queries=queries,
@@ -526,78 +538,30 @@ class ZeloAnnotator:
             raise InputError(msg)
 
     def _compose(self, journal: Journal, asking: Asking, before: float) -> Annotation:
-        tally = _Tally(self.judges)
         finished = asking.stopped is None
-        scored = scored_queries(self, journal)
-        items = tally.noting(scored)
-        if finished:
-            write_annotated(self.target, (item.annotated() for item in items))
-        else:
-            for _ in items:
-                pass
-        return Annotation(
+        done = Annotation(
             target=self.target if finished else None,
             folder=self.folder,
             stopped=asking.stopped,
             counts=asking.counts,
             cost=journal.spent - before,
             spent=journal.spent,
-            **tally.figures(),
         )
-
-
-class _Tally:
-    def __init__(self, judges: Sequence[Judge]) -> None:
-        self._counts: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
-        self._errors: dict[str, Counter[str]] = {one.name: Counter() for one in judges}
-        self._queries = self._pairs = self._scored = 0
-        self._unjudged: list[tuple[str, tuple[str, ...]]] = []
-        self._disconnected: list[str] = []
-        self._degrees: list[int] = []
-
-    def noting(self, items: Iterator[ScoredQuery]) -> Iterator[ScoredQuery]:
-        for item in items:
-            self._queries += 1
-            self._pairs += len(item.pairs)
-            without = item.unjudged
-            self._scored += len(item.documents) - len(without)
-            if without:
-                self._unjudged.append((item.query.id, without))
-            if not item.fit.connected:
-                self._disconnected.append(item.query.id)
-            if item.judged > 1:
-                found = [*self._degrees, *(int(d) for d in item.fit.degree)]
-                self._degrees = [min(found), max(found)]
-            for said in item.judgements:
-                for one in said:
-                    self._judgement(one)
-            yield item
-
-    def _judgement(self, one: Judgement) -> None:
-        count = self._counts[one.judge]
-        count["shortened"] += one.shortened
-        if one.score is None:
-            count["failed"] += 1
-            self._errors[one.judge][one.error or ""] += 1
+        items = done.noting(scored_queries(self, journal), self.judges)
+        if finished:
+            write_annotated(self.target, (item.annotated() for item in items))
         else:
-            count["answered"] += 1
-            count["ties"] += one.score == 0
-            count["first"] += one.score != 0 and (one.score < 0) != one.swapped
+            deque(items, maxlen=0)
+        return done
 
-    def figures(self) -> dict[str, Any]:
-        low, high = self._degrees or [0, 0]
-        return {
-            "queries": self._queries,
-            "pairs": self._pairs,
-            "scored": self._scored,
-            "unjudged": tuple(self._unjudged),
-            "disconnected": tuple(self._disconnected),
-            "degrees": (low, high),
-            "judges": tuple(
-                JudgeReport.of(name, count, self._errors[name])
-                for name, count in self._counts.items()
-            ),
-        }
+
+def _counted(one: Judgement) -> dict[str, int]:
+    """Return what one judgement counts in the report of its judge."""
+    if one.score is None:
+        return {"shortened": one.shortened, "failed": 1}
+    first = one.score != 0 and (one.score < 0) != one.swapped
+    ties = one.score == 0
+    return {"shortened": one.shortened, "answered": 1, "ties": ties, "first": first}
 
 
 async def aannotate(

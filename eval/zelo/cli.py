@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.eval.cli import options_of
+from knowtrail.eval.cli import options_of, options_told
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FILE, FOLDER, choice, option, output_option
+from knowtrail.graph.cli.options import FILE, output_option
 from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import check_output, write_file
@@ -25,7 +25,7 @@ from knowtrail.retrieval.cli.options import complete_algorithm
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from knowtrail.eval.zelo.annotation import Annotation, Estimate, ZeloAnnotator
+    from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.inspection import Inspection
     from knowtrail.eval.zelo.metrics import Benchmark, RankingSettings
     from knowtrail.graph.settings import Settings
@@ -37,9 +37,7 @@ def zelo() -> None:
 
 
 _PATH = click.Path(path_type=Path)
-_COUNT = click.IntRange(1)
 _STOPPED = {"budget": 1, "interrupted": 130}
-_NAMED = 5
 
 
 @zelo.command()
@@ -56,62 +54,7 @@ def judges() -> None:
 @zelo.command()
 @click.argument("source", type=FILE)
 @click.argument("target", type=FILE)
-@click.option(
-    "--judge",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="bm25, embedding, cross-encoder:MODEL, ollama:MODEL, or one of the "
-    "configuration; several times. Without it: openai, anthropic and gemini.",
-)
-@click.option("--judges-file", type=FILE, help="Configuration of judges, TOML.")
-@choice(
-    "--pairs",
-    "mode",
-    of=("cycles", "dense", "adaptive"),
-    text="Random circles, every two, or those that tell most.",
-)
-@click.option(
-    "--cycle-num",
-    "--cycle_num",
-    type=click.IntRange(1),
-    default=4,
-    help="Circles, of as many pairs as a query has documents.",
-)
-@choice(
-    "--cycles",
-    of=("distinct", "published"),
-    text="Circles without a pair that was judged while others were not; or drawn "
-    "without looking at each other.",
-)
-@click.option(
-    "--document-threshold",
-    "--document_threshold",
-    "--document-limit",
-    type=click.IntRange(1),
-    help="Judge the first so many documents of each query.",
-)
-@click.option("--seed", default=0, help="Seed of pairs and swaps.")
-@choice(
-    "--fit",
-    "method",
-    of=("maximum_likelihood", "published"),
-    text="How scores are found.",
-)
-@click.option("--magnitude", is_flag=True, help="Count judges' scores by their size.")
-@click.option(
-    "--work", "folder", type=FOLDER, help="Working folder; TARGET.zelo without it."
-)
-@click.option("--dry-run", is_flag=True, help="Say what it would ask and cost; stop.")
-@click.option(
-    "--budget",
-    type=click.FloatRange(0),
-    metavar="USD",
-    help="What all runs in the working folder may cost together.",
-)
-@click.option("--retry-failed", is_flag=True, help="Ask again for useless answers.")
-@click.option("--partial", is_flag=True, help="Ask nothing; score what is known.")
-@option("json")
+@options_told("annotate")
 @click.pass_obj
 def annotate(settings: Settings, /, **given: Any) -> None:
     """Judge the documents of SOURCE in pairs, write their scores to TARGET.
@@ -119,6 +62,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     Both have one query a line. Each judgement is kept when it is made: the same
     command continues after Ctrl-C, a crash or the end of a budget.
     """
+    from knowtrail.eval.report import told
     from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
@@ -132,7 +76,7 @@ def annotate(settings: Settings, /, **given: Any) -> None:
         given["source"],
         given["target"],
         judges=load_judges(
-            given["names"], file=given["judges_file"], settings=settings
+            given["judge"], file=given["judges_file"], settings=settings
         ),
         pairs=PairSettings(**options_of(PairSettings, given)),
         fit=FitSettings(**options_of(FitSettings, given)),
@@ -140,14 +84,17 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     )
     if given["dry_run"]:
         found = annotator.estimate()
-        told = partial(_tell_estimate, found)
-        emit(found, told, as_json=given["as_json"], indent=2)
+        said = told("zelo/estimate.txt", found=found, usd=_usd, time=_time)
+        emit(found, said, as_json=given["as_json"], indent=2)
         return
     with progress_bars() as progress, _draining(annotator):
         annotator.progress = progress
         done = annotator.annotate()
-    _warn(done)
-    emit(done, partial(_tell, done), as_json=given["as_json"], indent=2)
+    left_out = [f"{query}: {i}" for query, ids in done.unjudged for i in ids]
+    if doubts := told("zelo/doubts.txt", done=done, left_out=left_out, usd=_usd):
+        click.echo(doubts, err=True)
+    said = told("zelo/annotation.txt", done=done, usd=_usd)
+    emit(done, said, as_json=given["as_json"], indent=2)
     if done.stopped:
         sys.exit(_STOPPED[done.stopped])
 
@@ -177,26 +124,6 @@ def _draining(annotator: ZeloAnnotator) -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
 
 
-def _tell_estimate(found: Estimate) -> None:
-    click.echo(
-        f"{found.queries:,} queries, {found.documents:,} documents, {found.pairs:,} "
-        f"pairs: {found.inferences:,} judgements to be made"
-    )
-    for judge in found.judges:
-        click.echo(
-            f"  {judge.judge}: {judge.judgements:,} to be made, {judge.known:,} known, "
-            f"at most {judge.prompt_tokens:,} tokens sent, about "
-            f"{judge.completion_tokens:,} received, {_usd(judge.cost)}"
-            + (f", at least {_time(judge.seconds)}" if judge.seconds else "")
-        )
-    click.echo(f"Cost: {_usd(found.cost)}; spent before: {_usd(found.spent)}")
-    click.echo(
-        f"Time: at least {_time(found.seconds)}, by the limits of speed"
-        if found.seconds
-        else "Time: not known, as no judge has a limit of speed"
-    )
-
-
 def _time(seconds: float) -> str:
     """Return a time as people say it, to two places."""
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -212,71 +139,9 @@ def _usd(cost: float | None) -> str:
     return "price not known" if cost is None else f"{cost:,.4f} USD"
 
 
-def _tell(done: Annotation) -> None:
-    counts = done.counts
-    click.echo(
-        f"{done.queries:,} queries, {done.pairs:,} pairs, {done.scored:,} documents "
-        f"scored; {counts.asked:,} judgements asked for, {counts.reused:,} known "
-        f"before, {counts.failed:,} failed; {done.degrees[0]} to {done.degrees[1]} "
-        f"battles a document; {_usd(done.cost)}, {_usd(done.spent)} in all"
-    )
-    for judge in done.judges:
-        click.echo(
-            f"  {judge.judge}: {judge.answered:,} answers, {judge.failed:,} failed, "
-            f"{judge.ties:.0%} ties, {judge.first:.0%} for the document shown first"
-            + (f", {judge.shortened:,} shortened" if judge.shortened else "")
-        )
-    click.echo(f"Battles: {done.folder}")
-    if done.target is not None:
-        click.echo(f"Scores: {done.target}")
-
-
-def _warn(done: Annotation) -> None:
-    """Say what to look at, which documents have no score, and why a run stopped."""
-    for warning in done.warnings:
-        click.echo(f"Warning: {warning}", err=True)
-    left_out = [f"{query}: {i}" for query, ids in done.unjudged for i in ids]
-    if left_out:
-        more = ", ..." if len(left_out) > _NAMED else ""
-        click.echo(
-            f"Without a score, and left out: {len(left_out):,} documents "
-            f"({', '.join(left_out[:_NAMED])}{more}); {done.folder / 'fits.jsonl'} "
-            "names all.",
-            err=True,
-        )
-    if done.stopped:
-        spent = done.stopped == "budget"
-        why = f"The budget is spent ({_usd(done.spent)})" if spent else "Interrupted"
-        further = " with a larger --budget" if spent else ""
-        click.echo(
-            f"{why}: {done.counts.asked + done.counts.reused:,} judgements are kept in "
-            f"{done.folder}, and no scores are written. The same command{further} goes "
-            "on; --partial scores what is there.",
-            err=True,
-        )
-
-
 @zelo.command()
 @click.argument("target", type=FILE)
-@option("corpus")
-@click.option(
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    default=("basic_retrieval",),
-    shell_complete=complete_algorithm,
-    help="How candidates are found; several take turns.",
-)
-@click.option(
-    "--candidates",
-    "count",
-    type=click.IntRange(1),
-    default=20,
-    help="Chunks wanted of each algorithm.",
-)
-@click.option("--questions", type=FILE, help="Questions, one a line, text or JSON.")
-@click.option("--bundled", is_flag=True, help="The questions of the quick start.")
-@option("limit")
+@options_told("export", algorithms={"shell_complete": complete_algorithm})
 @click.pass_obj
 def export(settings: Settings, /, **given: Any) -> None:
     """Write questions with candidate chunks of a corpus to TARGET, to be judged.
@@ -321,9 +186,7 @@ def export(settings: Settings, /, **given: Any) -> None:
 
 @zelo.command("import")
 @click.argument("annotated", type=FILE)
-@option("corpus")
-@click.option("--work", type=FOLDER, help="ANNOTATED.zelo without it.")
-@option("json")
+@options_told("import")
 @click.pass_obj
 def import_(
     settings: Settings, /, *, annotated: Path, corpus: str | None, **given: Any
@@ -356,28 +219,7 @@ def import_(
 @zelo.command()
 @click.argument("truth", type=_PATH)
 @click.argument("rankings", metavar="RANKING...", type=_PATH, nargs=-1, required=True)
-@click.option("--k", type=_COUNT, default=10, help="Best ones of a ranking.")
-@click.option("--k-gt", type=_COUNT, help="Best ones of the truth; k if unset.")
-@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
-@click.option(
-    "--skip-unjudged", is_flag=True, help="Pass over what the truth does not have."
-)
-@choice(
-    "--ties",
-    of=("wrong", "half"),
-    text="How pairs with equal scores count in the accuracy.",
-)
-@click.option(
-    "--relevant-above",
-    "threshold",
-    type=float,
-    help="True scores above it are relevant to nDCG@k, RR and R@k.",
-)
-@click.option("--seed", default=0, help="Seed of the intervals.")
-@click.option("--report", type=_PATH, help="Write a report, as one HTML file.")
-@click.option("--histogram", type=_PATH, help="Draw the nDCGs, as .png or .svg.")
-@click.option("--store", is_flag=True, help="Keep the results in the graph.")
-@option("json")
+@options_told("benchmark")
 @click.pass_obj
 def benchmark(
     settings: Settings, /, *, truth: Path, rankings: tuple[Path, ...], **given: Any
@@ -439,15 +281,7 @@ def _stored(
 @zelo.command()
 @click.argument("source", type=_PATH)
 @click.argument("target", type=_PATH)
-@click.option(
-    "--with",
-    "name",
-    metavar="NAME",
-    required=True,
-    help="embedding, bm25, cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
-)
-@click.option("--document-limit", type=_COUNT, help="Only the first N of each query.")
-@option("json")
+@options_told("rerank")
 @click.pass_obj
 def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> None:
     """Score the documents of SOURCE with a reranker, and write them to TARGET.
@@ -469,15 +303,7 @@ def rerank(settings: Settings, /, *, name: str, as_json: bool, **given: Any) -> 
 @zelo.command()
 @click.argument("annotated", type=_PATH)
 @click.argument("model", type=_PATH)
-@click.option(
-    "--held-out",
-    "share",
-    type=float,
-    default=0.2,
-    help="Share of the queries that the model is measured on, not trained on.",
-)
-@click.option("--seed", default=0, help="Chooses these queries.")
-@option("json")
+@options_told("train")
 @click.pass_obj
 def train(
     settings: Settings, /, *, annotated: Path, model: Path, as_json: bool, **given: Any
@@ -514,23 +340,11 @@ def train(
 
 
 _annotation = click.argument("annotation", type=_PATH)
-_query = click.option(
-    "--query", "query_id", metavar="ID", help="Which query, if several."
-)
-_documents = click.option(
-    "--documents", type=_PATH, help="Queries file, for the order of the documents."
-)
 
 
 @zelo.command()
 @_annotation
-@_query
-@click.option(
-    "--document", "document_id", metavar="ID", help="Its battles, with reasonings."
-)
-@_documents
-@click.option("--report", type=_PATH, help="Write all of it, as one HTML file.")
-@option("json")
+@options_told("inspect")
 def inspect(
     *, annotation: Path, query_id: str | None, document_id: str | None, **given: Any
 ) -> None:
@@ -542,7 +356,7 @@ def inspect(
     \b
     knowtrail eval zelo inspect annotated.jsonl --query q1 --document d3
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import draw_tables
+    from knowtrail.eval.report import draw_tables, table
     from knowtrail.eval.zelo import pages
     from knowtrail.eval.zelo.inspection import inspected
     from knowtrail.eval.zelo.scored_pairs import one_judged, read_judged
@@ -552,7 +366,7 @@ def inspect(
         judged = read_judged(annotation, documents=documents)
         if len(judged) > 1:
             found = [inspected(one) for one in judged]
-            told = partial(draw_tables, [pages.queries_table(found)])
+            told = partial(draw_tables, [table("queries", found)])
             emit([pages.figures(one) for one in found], told, as_json=as_json)
             return
     one = inspected(one_judged(annotation, query_id, documents))
@@ -583,8 +397,7 @@ def _number(one: Inspection, document_id: str) -> int:
 
 @click.command()
 @_annotation
-@_query
-@_documents
+@options_told("battles")
 @output_option("knowtrail-battles.html", ".html, .png or .svg")
 def battles(
     *, annotation: Path, query_id: str | None, documents: Path | None, output: Path

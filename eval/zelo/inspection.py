@@ -158,12 +158,7 @@ def judge_figures(battles: Battles) -> list[JudgeFigures]:
 
 
 def _only(battles: Battles, column: int) -> Battles:
-    return Battles(
-        n=battles.n,
-        left=battles.left,
-        right=battles.right,
-        score=battles.score[:, column : column + 1],
-    )
+    return replace(battles, score=battles.score[:, column : column + 1], judges=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import asdict
-from math import ceil, isfinite, isnan
+from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knowtrail.eval.report import NOTES, Table, as_number, filled, interval_dict, known
-from knowtrail.graph.cli.rows import counted
+from knowtrail.eval.report import (
+    NOTES,
+    Table,
+    as_number,
+    filled,
+    known,
+    plain,
+    table,
+    told,
+)
 from knowtrail.graph.errors import MissingExtraError
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
 from knowtrail.retrieval.views.labels import cut, cut_apart
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from knowtrail.eval.statistics import Difference, Interval
+    from knowtrail.eval.statistics import Difference
     from knowtrail.eval.zelo.inspection import Inspection
     from knowtrail.eval.zelo.metrics import Benchmark, RankingSettings
     from knowtrail.eval.zelo.training import Training
@@ -167,52 +175,14 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
         return picture_bytes(figure, suffix)
 
 
-MEANING = NOTES["zelo_rankings"]
-"""What the columns are, in a sentence."""
-
-
 def benchmark_tables(
     found: Sequence[Benchmark], apart: Sequence[Difference]
 ) -> list[Table]:
     """Return the results as tables: a ranking a row, then the paired differences."""
-    metrics = list(found[0].values)
-    tables = [
-        Table(
-            title="Rankings",
-            note=f"{MEANING} Here {found[0].relevance}.",
-            columns=("ranking", "queries", *metrics),
-            rows=[
-                (
-                    one.name,
-                    _queries(one),
-                    *(interval_text(one.means.get(metric)) for metric in metrics),
-                )
-                for one in found
-            ],
-        )
-    ]
-    if apart:
-        tables.append(
-            Table(
-                title=f"Less {found[0].name}",
-                note=(
-                    "Mean difference on the same queries, with its 95 % interval; p of "
-                    "a permutation test, by Holm's method for each metric."
-                ),
-                columns=("ranking", "metric", "queries", "difference", "p"),
-                rows=[
-                    (
-                        one.name,
-                        one.metric,
-                        str(one.found.n),
-                        interval_text(one.found.difference, "+"),
-                        f"{one.p_value:.4f}",
-                    )
-                    for one in apart
-                ],
-            )
-        )
-    return tables
+    first, means = found[0], {n: f"{{one[0].means[{n}]:.3f}}" for n in found[0].values}
+    rows = ((one, _queries(one)) for one in found)
+    tables = [table("rankings", rows, means, relevance=first.relevance)]
+    return tables + ([table("rankings_less", apart, name=first.name)] if apart else [])
 
 
 def _queries(one: Benchmark) -> str:
@@ -222,138 +192,53 @@ def _queries(one: Benchmark) -> str:
     return ", ".join(said)
 
 
-def interval_text(interval: Interval | None, sign: str = "") -> str:
-    """Return a number with the ends of its interval, where it has them."""
-    if interval is None:
-        return "-"
-    value, low, high = (
-        f"{number:{sign}.3f}"
-        for number in (interval.value, interval.low, interval.high)
-    )
-    return value if isnan(interval.low) else f"{value} ({low} to {high})"
-
-
 def summary(one: Inspection) -> str:
     """Return in a sentence or two what was judged and how consistent it is."""
-    n = int((one.fit.component < 0).sum())
-    parts = {0: "nothing was judged", 1: "all judged documents are connected"}.get(
-        one.fit.components,
-        f"they fall into {one.fit.components} parts that cannot be compared",
-    )
-    lines = [
-        f"{counted(one.battles.n, 'document')}, "
-        f"{counted(len(one.battles.left), 'battle')}, "
-        f"{counted(len(one.judged.judges), 'judge')}; {parts}"
-        f"{f'; {n} not judged' if n else ''}.",
-        f"Of {counted(one.triads.count, 'triad')} a share of {known(one.triads.share)} "
-        "is transitive. "
-        f"Agreement of the judges: Kendall's W {known(one.kendall_w)}, "
-        f"Krippendorff's alpha {known(one.agreement.alpha)}, unanimous in "
-        f"{known(one.agreement.unanimous)} of the battles that two or more decided.",
-    ]
-    return "\n".join(lines)
+    alone = int((one.fit.component < 0).sum())
+    return told("zelo/summary.txt", one=one, alone=alone, known=known)
 
 
 def inspection_tables(one: Inspection) -> list[Table]:
     """Return documents, judges and their agreement as tables."""
-    documents = [
-        _cells(
+    names = one.judged.judges
+    documents = (
+        (
             one.document(number).id,
             one.scores[number],
             one.errors[number],
-            int(one.fit.degree[number]),
-            "-"
-            if one.fit.component[number] < 0
-            else str(one.fit.component[number] + 1),
+            one.fit.degree[number],
+            None if one.fit.component[number] < 0 else one.fit.component[number] + 1,
             number + 1,
             cut(one.document(number).content, 60),
         )
         for number in one.order()
-    ]
-    judges = [
-        _cells(*(getattr(judge, name) for name in _COUNTS), first, judge.triads.share)
-        for judge, first in zip(one.judges, one.first, strict=True)
-    ]
-    tables = [
-        Table(
-            title="Documents",
-            note="By falling zELO score; a score holds within its part.",
-            columns=_DOCUMENT,
-            rows=documents,
-        ),
-        Table(
-            title="Judges",
-            note=NOTES["zelo_judges"],
-            columns=("judge", *_COUNTS[1:], "first", "transitive"),
-            rows=judges,
-        ),
-    ]
-    if one.agreement.pairs:
-        names = one.judged.judges
-        tables.append(
-            Table(
-                title="Agreement",
-                note="Battles that both decided, and where they name the same side.",
-                columns=("judges", "battles", "same side"),
-                rows=[
-                    _cells(f"{names[a]}, {names[b]}", count, share)
-                    for (a, b), (count, share) in one.agreement.pairs.items()
-                ],
-            )
-        )
-    return tables
-
-
-_DOCUMENT = ("document", "zELO", "standard error", "battles", "part", "place", "text")
-_COUNTS = ("name", "answered", "missing", "ties", "left")
-
-
-def _cells(*values: Any) -> tuple[str, ...]:
-    """Return texts and counts as they are, other numbers as people read them."""
-    return tuple(
-        str(value) if isinstance(value, str | int) else known(value) for value in values
     )
+    pairs = [
+        (names[a], names[b], *both) for (a, b), both in one.agreement.pairs.items()
+    ]
+    return [
+        table("documents", documents),
+        table("judges", zip(one.judges, one.first, strict=True)),
+        *([table("judges_alike", pairs)] if pairs else []),
+    ]
 
 
-def queries_table(found: Sequence[Inspection]) -> Table:
-    """Return a table of several queries."""
-    return Table(
-        title="Judged queries",
-        note="Name one with --query to see its documents and judges.",
-        columns=("query", "documents", "battles", "parts", "transitive", "W", "text"),
-        rows=[
-            _cells(
-                one.judged.query.id,
-                one.battles.n,
-                len(one.battles.left),
-                one.fit.components,
-                one.triads.share,
-                one.kendall_w,
-                cut(one.judged.query.query, 60),
-            )
-            for one in found
-        ],
-    )
+_COUNTS = ("name", "answered", "missing", "ties")
 
 
 def battles_table(one: Inspection, number: int) -> Table:
     """Return the battles of a document as a table."""
-    return Table(
-        title=f"Battles of {one.document(number).id}",
-        note="Scores from -1, for the other, to 1, for this one; best others first.",
-        columns=("against", "share", "judge", "score", "reasoning"),
-        rows=[
-            (
-                one.document(battle.other).id,
-                known(battle.share),
-                said.judge,
-                "failed" if said.score is None else f"{said.score:+.2f}",
-                said.reasoning,
-            )
-            for battle in one.fought(number)
-            for said in battle.said
-        ],
+    rows = (
+        (
+            one.document(battle.other),
+            battle.share,
+            said,
+            "failed" if said.score is None else f"{said.score:+.2f}",
+        )
+        for battle in one.fought(number)
+        for said in battle.said
     )
+    return table("battles", rows, name=one.document(number).id)
 
 
 def figures(one: Inspection) -> dict[str, Any]:
@@ -364,19 +249,13 @@ def figures(one: Inspection) -> dict[str, Any]:
         "documents": one.battles.n,
         "battles": len(one.battles.left),
         "components": one.fit.components,
-        "triads": asdict(one.triads),
+        "triads": plain(one.triads),
         "kendall_w": as_number(one.kendall_w),
         "krippendorff_alpha": one.agreement.alpha,
         "unanimous": as_number(one.agreement.unanimous),
         "judges": [
-            {
-                "name": judge.name,
-                "answered": judge.answered,
-                "missing": judge.missing,
-                "ties": judge.ties,
-                "prefers_left": as_number(judge.left),
-                "prefers_first": as_number(first),
-            }
+            {name: getattr(judge, name) for name in _COUNTS}
+            | {"prefers_left": as_number(judge.left), "prefers_first": as_number(first)}
             for judge, first in zip(one.judges, one.first, strict=True)
         ],
     }
@@ -384,32 +263,29 @@ def figures(one: Inspection) -> dict[str, Any]:
 
 def details(one: Inspection, wanted: int | None) -> dict[str, Any]:
     """Return the documents of a query for JSON, with the battles of one or of all."""
-    ranking = []
-    for number in one.order():
-        if wanted not in {None, number}:
-            continue
-        battles = [
-            {
-                "against": one.document(battle.other).id,
-                "share": as_number(battle.share),
-                "judges": [
-                    {
-                        name: getattr(said, name)
-                        for name in ("judge", "score", "reasoning")
-                    }
-                    for said in battle.said
-                ],
-            }
-            for battle in one.fought(number)
-        ]
-        ranking.append({
+    told = ("judge", "score", "reasoning")
+    ranking = [
+        {
             "document": one.document(number).id,
-            "zelo": as_number(one.scores[number]),
-            "standard_error": as_number(one.errors[number]),
+            "zelo": one.scores[number],
+            "standard_error": one.errors[number],
             "component": int(one.fit.component[number]),
-            "battles": battles,
-        })
-    return {"ranking": ranking}
+            "battles": [
+                {
+                    "against": one.document(battle.other).id,
+                    "share": battle.share,
+                    "judges": [
+                        {name: getattr(said, name) for name in told}
+                        for said in battle.said
+                    ],
+                }
+                for battle in one.fought(number)
+            ],
+        }
+        for number in one.order()
+        if wanted in {None, number}
+    ]
+    return {"ranking": plain(ranking)}
 
 
 def battles_page(one: Inspection) -> str:
@@ -458,22 +334,14 @@ def benchmark_page(
 
 
 def _worst(one: Benchmark) -> Table:
-    metrics = list(one.values)
-    order = sorted(
-        range(len(one.queries)), key=lambda place: (one.values["ndcg"][place], place)
-    )
-    return Table(
-        title=f"Queries that {one.name} ranks worst",
-        note=f"The {min(_WORST, len(order))} with the lowest nDCG of {len(order)}.",
-        columns=("query", *metrics),
-        rows=[
-            (
-                one.queries[place],
-                *(known(one.values[metric][place], ".3f") for metric in metrics),
-            )
-            for place in order[:_WORST]
-        ],
-    )
+    values = [
+        (query, {metric: numbers[place] for metric, numbers in one.values.items()})
+        for place, query in enumerate(one.queries)
+    ]
+    shown = sorted(values, key=lambda row: row[1]["ndcg"])[:_WORST]
+    columns = {metric: f"{{one[1][{metric}]:.3f}}" for metric in one.values}
+    about = {"name": one.name, "shown": len(shown), "count": len(values)}
+    return table("rankings_worst", shown, columns, **about)
 
 
 def benchmark_json(
@@ -484,18 +352,12 @@ def benchmark_json(
         {
             "name": one.name,
             "run": runs.get(one.name),
-            "metrics": {
-                metric: None if mean is None else interval_dict(mean)
-                for metric, mean in one.means.items()
-            },
+            "metrics": one.means,
             "relevance": one.relevance,
             "absent_queries": one.absent,
             "unjudged_documents": one.unjudged,
             "queries": {
-                query: {
-                    metric: as_number(numbers[place])
-                    for metric, numbers in one.values.items()
-                }
+                query: {metric: of[place] for metric, of in one.values.items()}
                 for place, query in enumerate(one.queries)
             },
         }
@@ -507,33 +369,22 @@ def benchmark_json(
             "less": one.base,
             "metric": one.metric,
             "queries": one.found.n,
-            "difference": interval_dict(one.found.difference),
+            "difference": one.found.difference,
             "p_value": one.found.p_value,
             "p_value_holm": one.p_value,
         }
         for one in apart
     ]
-    return {"rankings": rankings, "differences": differences}
+    return {"rankings": plain(rankings), "differences": plain(differences)}
 
 
 def training_table(found: Training) -> Table:
     """Return what a model is worth beside what it is made of."""
-    rows = [("the model", f"{found.ndcg.value:.3f}", "", "")]
-    rows += [
-        (
-            name,
-            f"{one.first:.3f}",
-            interval_text(one.difference, "+"),
-            f"{one.p_value:.4f}",
-        )
+    rows = [
+        (name, one.first, one.difference, one.p_value)
         for name, one in found.against.items()
     ]
-    return Table(
-        title="Held-out queries",
-        note="Mean nDCG with the gain exp(score), and paired differences.",
-        columns=("ranking", "nDCG", "the model's, less this", "p"),
-        rows=rows,
-    )
+    return table("training", [("the model", found.ndcg.value, None, None), *rows])
 
 
 def training_json(found: Training) -> dict[str, Any]:
@@ -544,11 +395,11 @@ def training_json(found: Training) -> dict[str, Any]:
         "documents": found.documents,
         "trained": list(found.trained),
         "held_out": list(found.held_out),
-        "ndcg": interval_dict(found.ndcg),
+        "ndcg": plain(found.ndcg),
         "against": {
             name: {
                 "ndcg": one.first,
-                "difference": interval_dict(one.difference),
+                "difference": plain(one.difference),
                 "p_value": one.p_value,
             }
             for name, one in found.against.items()

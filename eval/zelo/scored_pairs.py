@@ -190,21 +190,18 @@ def _scored(of: ZeloAnnotator, journal: Journal, item: QueryDocuments) -> Scored
 
 def pair_row(matchup: Matchup) -> dict[str, Any]:
     """Return a pair as the files have it."""
-    query, left, right = matchup.query, matchup.left, matchup.right
+    query, sides = matchup.query, {"a": matchup.left, "b": matchup.right}
     return {
-        "pair_id": f"{query.id}-{left.id}-{right.id}",
+        "pair_id": f"{query.id}-{matchup.left.id}-{matchup.right.id}",
         "query_id": query.id,
         "query": query.query,
-        "document_a": _document_row(left),
-        "document_b": _document_row(right),
-    }
-
-
-def _document_row(document: Document) -> dict[str, Any]:
-    return {
-        "document_id": document.id,
-        "metadata": document.metadata,
-        "content": document.content,
+    } | {
+        f"document_{side}": {
+            "document_id": one.id,
+            "metadata": one.metadata,
+            "content": one.content,
+        }
+        for side, one in sides.items()
     }
 
 
@@ -239,6 +236,7 @@ class PairFile:
 
 SCORES, FITS = "ai_scores.json", "fits.jsonl"
 _SUFFIX = "_score"
+_QUERY, _SIDES = ("query_id", "query"), ("document_a", "document_b")
 _HEAD = '{"scored_pairs": [\n'
 """The first line of a file of ours; each pair then has a line."""
 
@@ -390,22 +388,16 @@ def _other(path: Path) -> str:
 
 
 def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
-    pair = row.get("pair")
-    texts = ("query_id", "query")
-    sides = ("document_a", "document_b")
-    if (
-        not isinstance(pair, dict)
-        or not all(isinstance(pair.get(name), str) for name in texts)
-        or not all(isinstance(pair.get(name), dict) for name in sides)
-        or not all(
-            isinstance(pair[side].get(name), str)
-            for side in sides
-            for name in ("document_id", "content")
-        )
-    ):
-        msg = f"{where} has no pair with query_id, query, document_a and document_b."
-        raise SourceError(msg)
-    return pair
+    pair: Any = row.get("pair")
+    try:
+        ids = [(pair[side], ("document_id", "content")) for side in _SIDES]
+        texts = [of[name] for of, names in [(pair, _QUERY), *ids] for name in names]
+        if all(isinstance(text, str) for text in texts):
+            return dict(pair)
+    except (KeyError, TypeError):
+        pass
+    msg = f"{where} has no pair with query_id, query, document_a and document_b."
+    raise SourceError(msg)
 
 
 def _judged(
@@ -420,17 +412,26 @@ def _judged(
     times: dict[tuple[str, str], int] = {}
     for row in rows:
         pair = row["pair"]
-        for side in ("document_a", "document_b"):
-            document = _document(pair[side])
-            documents[document.id] = documents.get(document.id) or document
-        names = pair["document_a"]["document_id"], pair["document_b"]["document_id"]
+        left, right = (_document(pair[side]) for side in _SIDES)
+        for one in (left, right):
+            documents[one.id] = documents.get(one.id) or one
+        names = left.id, right.id
         again = times.get(names, 0)
         times[names] = again + 1
         for key, said in row.items():
             if key.endswith(_SUFFIX) and isinstance(said, dict):
                 judge = key.removesuffix(_SUFFIX)
                 judges.setdefault(judge)
-                judgements.append(_judgement(pair, judge, said, again))
+                judgements.append(
+                    Judgement(
+                        query_id=pair["query_id"],
+                        left_id=left.id,
+                        right_id=right.id,
+                        repetition=again,
+                        judge=judge,
+                        **_said(said),
+                    )
+                )
     first = rows[0]["pair"]
     return JudgedQuery(
         query=Query(id=first["query_id"], query=first["query"]),
@@ -457,22 +458,14 @@ def _document(row: dict[str, Any]) -> Document:
     )
 
 
-def _judgement(
-    pair: dict[str, Any], judge: str, said: dict[str, Any], again: int
-) -> Judgement:
-    score, error = said.get("score"), said.get("error")
+def _said(said: dict[str, Any]) -> dict[str, Any]:
+    score, error, thought = (said.get(name) for name in ("score", "error", "thought"))
     if score is not None:
         score, error = usable_score(score)
-    thought = said.get("thought")
     reasoning = thought if isinstance(thought, str) else ""
-    return Judgement(
-        query_id=pair["query_id"],
-        left_id=pair["document_a"]["document_id"],
-        right_id=pair["document_b"]["document_id"],
-        repetition=again,
-        judge=judge,
-        score=score,
-        reasoning=reasoning,
-        swapped=reasoning.startswith(SWAPPED),
-        error=error if isinstance(error, str) else None,
-    )
+    return {
+        "score": score,
+        "reasoning": reasoning,
+        "swapped": reasoning.startswith(SWAPPED),
+        "error": error if isinstance(error, str) else None,
+    }

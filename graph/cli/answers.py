@@ -6,13 +6,35 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.rows import counted, plain_text
+from knowtrail.graph.files.templates import templates
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jinja2 import Environment
 
 json_option = option("json")
+
+
+@cache
+def _texts(folder: Path) -> Environment:
+    """Return the templates of texts for a terminal, which nothing in them steers."""
+    made = templates(folder, escape=partial(plain_text, lines=True))
+    made.filters["n"] = "{:,}".format
+    made.globals["counted"] = counted
+    return made
+
+
+def told_by(folder: Path, template: str, /, **given: Any) -> str:
+    """Return the text of a template below a folder, with what is given put in."""
+    return _texts(folder).get_template(template).render(given).rstrip("\n")
 
 
 def emit(

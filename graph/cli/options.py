@@ -7,11 +7,14 @@ A command takes them by name, `@options("corpus", "json")`, in the order of its 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from knowtrail.graph.files.packaged import packaged
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL"
@@ -97,3 +100,66 @@ def check_form(*, as_json: bool, as_csv: bool) -> None:
     """Refuse two forms at once."""
     if as_json and as_csv:
         raise click.UsageError("Choose one of --csv and --json.")
+
+
+_TYPES: dict[str, dict[str, Any]] = {
+    "amount": {"type": click.FloatRange(0)},
+    "count": {"type": click.IntRange(1)},
+    "file": {"type": FILE},
+    "flag": {"is_flag": True},
+    "folder": {"type": FOLDER},
+    "integer": {"type": int},
+    "number": {"type": float},
+    "path": {"type": click.Path(path_type=Path)},
+    "share": {"type": click.FloatRange(0, 1)},
+    "there": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
+}
+
+
+def told_options(
+    package: str, command: str, /, *kinds: Any, **own: dict[str, Any]
+) -> Callable[[Any], Any]:
+    """Return the options of a command that `options.toml` of a package tells.
+
+    Each is its parameter, and its help alone or what click takes: `is` names a type,
+    `of` its values, the first the default, `range` the ends of whole numbers; `flags`
+    are other names than its own, and `shared` is one of the table. What `kinds`,
+    classes of options, have as default is it here; `own` has attributes that no file
+    can tell.
+    """
+    known = {
+        one.name: one.default
+        for kind in kinds
+        for one in fields(kind)
+        if one.default is not MISSING
+    }
+    listed = packaged(package, "options.toml")[command]
+    return stacked(
+        *(
+            _told_option(name, told, known, own.get(name))
+            for name, told in listed.items()
+        )
+    )
+
+
+def _told_option(
+    name: str, told: Any, known: dict[str, Any], own: dict[str, Any] | None
+) -> Callable[[Any], Any]:
+    about = {"help": told} if isinstance(told, str) else dict(told)
+    if "help" in about:
+        about["help"] = about["help"].replace("{models}", MODELS)
+    if shared := about.pop("shared", None):
+        return option(shared, **about)
+    flags = about.pop("flags", [f"--{name.replace('_', '-')}"])
+    if name in known and "is" not in about:
+        default = about.setdefault("default", known[name])
+        if isinstance(default, bool):
+            about["is_flag"] = True
+            negative = f"no-{flags[0][2:]}"
+            flags = [f"{flags[0]}/--{negative}"] if default else flags
+    about = _TYPES.get(about.pop("is", ""), {}) | about | (own or {})
+    if ends := about.pop("range", None):
+        about["type"] = click.IntRange(*ends)
+    if values := about.pop("of", None):
+        about = {"default": values[0]} | about | {"type": click.Choice(values)}
+    return click.option(*flags, name, **about)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.answers import emit, told_by
+from knowtrail.graph.cli.options import told_options
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 
 if TYPE_CHECKING:
@@ -34,30 +35,7 @@ def _columns(
 
 @click.command()
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--example",
-    is_flag=True,
-    help="Instead of a file: seventy invented institutions that come with Knowtrail.",
-)
-@click.option(
-    "--map",
-    "columns",
-    multiple=True,
-    callback=_columns,
-    metavar="FIELD=COLUMN",
-    help="Which column a field is read from.",
-)
-@click.option("--country", help="ISO 3166-1 code of rows that do not tell theirs.")
-@click.option(
-    "--guess/--no-guess",
-    default=True,
-    help="Guess type, town and country from title and address, with a confidence.",
-)
-@click.option(
-    "--documents/--no-documents",
-    default=True,
-    help="Make a searchable document of each; the slow part.",
-)
+@told_options("knowtrail.ingest", "custodians", columns={"callback": _columns})
 @input_options
 @click.pass_obj
 def custodians(
@@ -137,45 +115,12 @@ def _file(
 
 def _tell(report: CustodianReport, *, as_json: bool) -> None:
     """Write the report, and exit 1 where something could not be used."""
-    emit(report.as_dict(), lambda: _tell_counts(report), as_json=as_json, indent=2)
+    documents = report.documents
+    seconds = {**report.seconds, **(documents.seconds if documents else {})}
+    about = {"report": report, "shown": _SHOWN, "seconds": seconds}
+    told = told_by(Path(__file__).parent, "custodians.txt", **about)
+    emit(report.as_dict(), told, as_json=as_json, indent=2)
     if report.failures or (report.documents and not report.documents.complete):
         for line in report.failures:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
-
-
-def _tell_counts(report: CustodianReport) -> None:
-    found = report.findings
-    click.echo(
-        f"Custodians of {report.source} in {report.corpus}: {report.added} added, "
-        f"{report.updated} updated, {report.skipped} skipped, {report.deleted} "
-        f"deleted, {report.repeated} repeated, {report.failed} failed"
-    )
-    for (name, rule), count in sorted(found.guessed.items()):
-        click.echo(f"Guessed {name} by {rule}: {count}")
-    for name, count in sorted(found.unknown.items()):
-        click.echo(f"Unknown {name}: {count}")
-    for name, count in sorted(found.malformed.items()):
-        click.echo(f"Refused or mended {name}: {count}")
-    for line in found.examples[:_SHOWN]:
-        click.echo(f"  {line}")
-    more = found.malformed.total() - _SHOWN
-    if more > 0:
-        click.echo(f"  and {more:,} more (--json has the first hundred)")
-    if report.documents is not None:
-        told = report.documents
-        click.echo(
-            f"Documents: {told.added} added, {told.updated} updated, {told.skipped} "
-            f"skipped, {told.deleted} deleted, {told.failed} failed; "
-            f"{report.linked} chunks linked"
-        )
-    if report.stale:
-        click.echo(
-            f"The documents of {report.stale} changed institutions are as before: run "
-            "again without --no-documents."
-        )
-    seconds = dict(report.seconds)
-    if report.documents is not None:
-        seconds |= report.documents.seconds
-    stages = ", ".join(f"{stage} {taken:.1f} s" for stage, taken in seconds.items())
-    click.echo(f"Time: {stages}")

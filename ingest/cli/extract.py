@@ -2,96 +2,40 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import FILE, MODELS, choice, option
+from knowtrail.graph.cli.answers import emit, told_by
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import cell_text, counted
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.models.ollama_client import MOST_CONTEXT
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.extraction.batch import ExtractionReport
     from knowtrail.ingest.extraction.stored_knowledge import ExtractionSource
 
-VARIANT_NAMES = (
-    "json",
-    "json_conf",
-    "skn_no_gaps",
-    "skn_no_causal",
-    "skn_no_risk",
-    "skn",
+VARIANT_NAMES: tuple[str, ...] = tuple(
+    packaged("knowtrail.ingest", "options.toml")["extract"]["variant"]["of"]
 )
-"""The variants; here by hand, so that `--help` loads none of them."""
+"""The variants; from the options, so that `--help` loads none of them."""
 
 SHOWN_FAILURES = 5
+_HERE = Path(__file__).parent
 
 
 @click.command()
-@option("corpus", help="Corpus to read; needed where there are several.")
-@click.option(
-    "--variant",
-    type=click.Choice(VARIANT_NAMES),
-    default="skn",
-    help="How the model writes down what it reads.",
+@told_options(
+    "knowtrail.ingest",
+    "extract",
+    context={"type": click.IntRange(2_048), "default": MOST_CONTEXT},
 )
-@click.option(
-    "--documents",
-    multiple=True,
-    metavar="TITLE",
-    help="Title, alias or id of a document to read; repeat for more. Default: all.",
-)
-@choice("--unit", of=("document", "chunk"), text="What is read at a time.")
-@option("limit")
-@click.option(
-    "--search",
-    "searches",
-    multiple=True,
-    metavar="QUERY",
-    help="Read what a web search finds instead; repeat for more.",
-)
-@click.option(
-    "--search-results",
-    "recorded",
-    type=FILE,
-    help="File of recorded results: read first, new ones are added.",
-)
-@click.option("--recorded-only", is_flag=True, help="Never search live.")
-@click.option(
-    "--question-aware",
-    "question",
-    metavar="QUESTION",
-    help="Tell the model what the knowledge is wanted for.",
-)
-@option("model", help=f"Model that reads (KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.")
-@click.option(
-    "--concurrency",
-    type=int,
-    default=1,
-    help="Texts that the model reads at once, 1 to 32.",
-)
-@click.option("--seconds", type=float, default=120.0, help="Time limit of an answer.")
-@click.option(
-    "--tokens",
-    type=int,
-    default=4096,
-    help="Tokens of an answer; half of the context at most.",
-)
-@click.option(
-    "--context",
-    type=click.IntRange(2_048),
-    default=MOST_CONTEXT,
-    help="Tokens of text and answer together at most, where the model offers as many.",
-)
-@click.option("--retry-failed", is_flag=True, help="Try again what failed before.")
-@option("json")
 @click.pass_obj
 def extract(
     settings: Settings,
@@ -206,41 +150,10 @@ def _search_sources(found: dict[str, Any], corpus: str) -> list[ExtractionSource
 
 
 def _show(report: ExtractionReport, own: str) -> None:
-    click.echo(
-        f"{report.variant} by {report.model}: {counted(report.sources, 'source')}, "
-        f"{report.skipped} done before, {report.ok} valid, {report.repaired} put "
-        f"right, {report.failed} failed."
-    )
-    if report.passages:
-        click.echo(
-            f"{report.read_characters:,} of {report.source_characters:,} characters "
-            f"read in {counted(report.passages, 'passage')}."
-        )
-        click.echo(
-            f"{counted(report.facts, 'fact')}, {report.supported} with a sentence "
-            f"that supports them; {report.prompt_tokens:,} + "
-            f"{report.completion_tokens:,} tokens in {report.seconds:.1f} s."
-        )
-    if report.not_understood:
-        click.echo(
-            f"{counted(report.not_understood, 'piece')} of answers not understood and "
-            f"left out: {own} cypher --saved extraction_repairs",
-            err=True,
-        )
-    for title, error in report.failures[:SHOWN_FAILURES]:
-        click.echo(cell_text(f"Failed: {title}: {error}"), err=True)
-    if len(report.failures) > SHOWN_FAILURES:
-        click.echo(f"More: {own} cypher --saved extraction_failures", err=True)
-    if report.kept:
-        click.echo(
-            f"Of {counted(report.kept, 'source')} the earlier extraction is kept: it "
-            "had read more.",
-            err=True,
-        )
-    if report.failed + report.partial > report.kept:
-        click.echo(
-            "What failed counts as done: --retry-failed asks for it again.", err=True
-        )
+    click.echo(told_by(_HERE, "extraction.txt", report=report))
+    about = {"report": report, "own": own, "shown": SHOWN_FAILURES}
+    if text := told_by(_HERE, "extraction_doubts.txt", cell_text=cell_text, **about):
+        click.echo(text, err=True)
 
 
 def _tell_limits(report: ExtractionReport, tokens: int) -> None:

@@ -6,19 +6,19 @@ import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.cli.answers import emit, told_by
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FOLDER, choice, stacked
+from knowtrail.graph.cli.options import stacked, told_options
 from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimate
 from knowtrail.ingest.options import IngestOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.report import IngestReport
 
 _DEFAULTS = IngestOptions()
+_HERE = Path(__file__).parent
 
 
 @click.group(cls=NearGroup)
@@ -56,72 +57,21 @@ def _number(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", type=type(default), help=text)
 
 
+_told = partial(told_options, "knowtrail.ingest")
 _common = stacked(
     input_options,
-    click.option(
-        "--themes",
-        type=click.Choice(["keyphrases", "llm", "none"]),
-        help=f"Where themes come from. [default: {_DEFAULTS.themes}]",
-    ),
-    click.option(
-        "--terms/--no-terms",
-        default=None,
-        help="Whether names that connect chunks become terms; --terms also adds "
-        "them to a corpus that has none. [default: terms]",
-    ),
-    click.option(
-        "--bulk/--no-bulk",
-        default=None,
-        help="Load an empty database of the managed server as a whole, through "
-        "files; or not. [default: where the input is large]",
-    ),
-    click.option(
-        "--work",
-        type=FOLDER,
-        help="Folder for the files of a bulk load, and for the shards of --engine "
-        "ray. [default: below --home]",
+    _told(
+        "common", **{name: {"default": None} for name in ("themes", "terms", "bulk")}
     ),
     *map(_number, _NUMBERS),
 )
-
-
-_engine = stacked(
-    choice(
-        "--engine",
-        of=("local", "ray"),
-        text="Where texts are read, parsed and embedded: here, or on a Ray cluster.",
-    ),
-    click.option(
-        "--ray-address",
-        metavar="HOST:PORT",
-        help="The Ray cluster. [default: RAY_ADDRESS, else one of this machine alone]",
-    ),
-    click.option(
-        "--ray-gpus",
-        type=click.FloatRange(0),
-        help="GPUs of each process that embeds. [default: 0]",
-    ),
-    click.option(
-        "--ray-batch",
-        type=click.IntRange(1),
-        help="Texts that the model there is given at once. [default: 256]",
-    ),
-)
+_engine = _told("engine")
 
 
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
-@click.option(
-    "--namespace",
-    "namespaces",
-    type=int,
-    multiple=True,
-    help="Namespaces to read. [default: 0, the articles]",
-)
-@click.option(
-    "--keep-disambiguation", is_flag=True, help="Store disambiguation pages too."
-)
+@_told("dump")
 @_common
 @click.pass_obj
 def dump(
@@ -161,15 +111,7 @@ def jsonl(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 @ingest.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path())
 @_engine
-@click.option(
-    "--encoding",
-    metavar="NAME",
-    help="How text that is no UTF-8 is encoded, such as windows-1252. [default: what "
-    "a byte order mark or HTML says]",
-)
-@click.option(
-    "--language", default="en", help="Code of the language of files that tell none."
-)
+@_told("files")
 @_common
 @click.pass_obj
 def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> None:
@@ -187,15 +129,7 @@ def files(settings: Settings, /, *, paths: tuple[str, ...], **options: Any) -> N
 
 @ingest.command()
 @click.argument("titles", nargs=-1)
-@click.option("--topic", "topics", multiple=True, help="Search for articles on this.")
-@click.option("--articles-per-topic", type=click.IntRange(1, 500), default=5)
-@click.option("--language", default="en", help="Wikipedia's code.")
-@click.option("--api-url", help="Another MediaWiki's api.php.")
-@click.option(
-    "--contact",
-    envvar="KNOWTRAIL_CONTACT",
-    help="Your address or page for the user agent; Wikipedia asks for one.",
-)
+@_told("wikipedia")
 @_common
 @click.pass_obj
 def wikipedia(settings: Settings, /, *, contact: str | None, **options: Any) -> None:
@@ -315,7 +249,8 @@ def _options(connection: Any, name: str, given: dict[str, Any]) -> IngestOptions
 
 def _tell(report: IngestReport, *, as_json: bool) -> None:
     """Write the report, and exit 1 where something could not be used."""
-    emit(report.as_dict(), lambda: _tell_counts(report), as_json=as_json, indent=2)
+    told = told_by(_HERE, "ingest.txt", report=report)
+    emit(report.as_dict(), told, as_json=as_json, indent=2)
     for line in report.unclear_links:
         click.echo(f"Warning: {line}", err=True)
     if report.unclear > len(report.unclear_links):
@@ -325,27 +260,3 @@ def _tell(report: IngestReport, *, as_json: bool) -> None:
         for line in [*report.damage, *report.failures]:
             click.echo(f"Error: {line}", err=True)
         sys.exit(1)
-
-
-def _tell_counts(report: IngestReport) -> None:
-    click.echo(
-        f"Corpus {report.corpus}: {report.added} added, {report.updated} updated, "
-        f"{report.skipped} skipped, {report.deleted} deleted, {report.failed} failed"
-    )
-    if report.left_out:
-        reasons = ", ".join(f"{n} {r}" for r, n in sorted(report.left_out.items()))
-        click.echo(f"Left out: {reasons}")
-    if report.redirects:
-        click.echo(
-            f"Redirects: {report.redirects} read; of those stored "
-            f"{report.redirects_resolved} are aliases, {report.redirects_waiting} wait "
-            "for their target"
-        )
-    written = report.written
-    click.echo(
-        f"Written: {written.nodes_created} nodes and {written.relationships_created} "
-        f"relationships created, {written.nodes_deleted} and "
-        f"{written.relationships_deleted} deleted"
-    )
-    stages = ", ".join(f"{stage} {s:.1f} s" for stage, s in report.seconds.items())
-    click.echo(f"Time: {stages}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import option, options
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.budgets import RESEARCH
@@ -16,6 +15,7 @@ from knowtrail.retrieval.cli.options import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.research.report import ResearchReport
@@ -23,27 +23,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("question")
-@options("corpus", "model")
-@click.option(
-    "--budget",
-    type=int,
-    default=RESEARCH.default,
-    help=f"{RESEARCH.meaning[0].upper()}{RESEARCH.meaning[1:]}.",
+@told_options(
+    "knowtrail.retrieval",
+    "research",
+    budget={
+        "default": RESEARCH.default,
+        "help": f"{RESEARCH.meaning[0].upper()}{RESEARCH.meaning[1:]}.",
+    },
 )
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the report to a file, .md or .html, in place of the terminal; beside "
-    "NAME.md goes a picture of the walks, NAME.walks.svg.",
-)
-@click.option(
-    "--approve", is_flag=True, help="Show the plan, and ask before walking for it."
-)
-@click.option(
-    "--fresh", is_flag=True, help="Begin anew, whatever is left of an earlier run."
-)
-@option("json")
 @click.pass_obj
 def research(
     settings: Settings,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FOLDER, choice, option, output_option, stacked
+from knowtrail.graph.cli.options import option, output_option, told_options
 from knowtrail.graph.files import check_output, write_file
 from knowtrail.graph.session import open_connection
 from knowtrail.retrieval.cli.options import complete_algorithm
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.views.walks import PicturedWalk
@@ -22,18 +24,8 @@ _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
 
 
-_WALKED = stacked(
-    click.option(
-        "--traversal", metavar="ID", help="A recorded walk, in place of a question."
-    ),
-    click.option(
-        "--algorithm",
-        default="auto",
-        shell_complete=complete_algorithm,
-        help="How to walk for QUESTION.",
-    ),
-    option("corpus"),
-)
+_told = partial(told_options, "knowtrail.retrieval")
+_WALKED = _told("walked", algorithm={"shell_complete": complete_algorithm})
 
 
 @click.group(cls=NearGroup)
@@ -66,11 +58,7 @@ def matrix(
 @view.command()
 @click.argument("question", required=False)
 @_WALKED
-@choice(
-    "--layout",
-    of=("global", "sequential", "windowed"),
-    text="Whole documents side by side, or the windows that the walk went through.",
-)
+@_told("path")
 @output_option("knowtrail-path.html", ".html, .png or .svg")
 @click.pass_obj
 def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> None:
@@ -91,26 +79,7 @@ def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> N
 @view.command()
 @click.argument("question", required=False)
 @_WALKED
-@click.option(
-    "--cypher", "statement", help="Draw what a reading statement returns instead."
-)
-@click.option(
-    "--chunks",
-    type=click.IntRange(10, 20_000),
-    default=3_000,
-    help="Chunks shown at most; all of the walk are among them.",
-)
-@click.option(
-    "--edges",
-    type=click.IntRange(0, 20_000),
-    default=2_000,
-    help="Similarities shown at most, the strongest.",
-)
-@choice(
-    "--projection",
-    of=("pca", "umap"),
-    text="How vectors become points; umap needs the extra `umap`.",
-)
+@_told("graph")
 @output_option("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
 def graph(
@@ -147,26 +116,7 @@ def graph(
 
 
 @view.command()
-@option("corpus")
-@click.option(
-    "--documents",
-    type=click.IntRange(0, 1_000),
-    default=50,
-    help="Documents drawn at most, by title.",
-)
-@click.option(
-    "--walks",
-    type=click.IntRange(0, 1_000),
-    default=10,
-    help="Recorded walks drawn at most, the last ones.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    default=Path("knowtrail-pictures"),
-    help="Folder to write; it is made where it is not there.",
-)
+@_told("index")
 @click.pass_obj
 def index(
     settings: Settings, /, *, corpus: str | None, output: Path, **limits: int
@@ -183,16 +133,7 @@ def index(
 
 
 @view.command()
-@click.option(
-    "--bloom",
-    type=click.Path(path_type=Path),
-    help="Where the perspective for Bloom goes, a .json file.",
-)
-@click.option(
-    "--grass",
-    type=click.Path(path_type=Path),
-    help="Where the style for Neo4j Browser goes, a .grass file.",
-)
+@_told("style")
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
     from knowtrail.retrieval.views.bloom import grass_text, perspective_text
@@ -211,21 +152,7 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
 
 
 @view.command()
-@click.option(
-    "--context",
-    "context",
-    metavar="NAME",
-    help="Kind of question that classes are scored for, such as archive_search.",
-)
-@click.option(
-    "--threshold", type=float, default=0.5, help="Classes with a lower score are faint."
-)
-@click.option("--only-kept", is_flag=True, help="Leave these classes out.")
-@click.option(
-    "--schema",
-    type=click.Path(path_type=Path),
-    help="Folder of a LinkML schema, with modules/classes in it.",
-)
+@_told("uml")
 @output_option("knowtrail-uml.svg", ".svg or .html")
 def uml(*, schema: Path | None, output: Path, **shades: Any) -> None:
     """Draw the classes of heritage, shaded by how specific they are to a question."""

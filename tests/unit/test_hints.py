@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from knowtrail.graph.cli.root import knowtrail
-from tests.house import modules
+from tests.house import PACKAGES, ROOT, modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,15 +68,26 @@ def _texts(text: str) -> Iterator[str]:
             yield str(node.value)
 
 
+def _told() -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the modules with their texts, and the templates and tables beside them."""
+    for module, source in modules().items():
+        if module not in ELSEWHERE:
+            yield module, _texts(source)
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.t*"):
+            if path.suffix in {".txt", ".toml"}:
+                text = re.sub(r"{{ own }}", "knowtrail", path.read_text("utf-8"))
+                told = re.sub(r"{{.*?}}|{%.*?%}", "X", text)
+                yield path.relative_to(ROOT).as_posix(), iter(told.splitlines())
+
+
 def test_hints_name_options_that_there_are() -> None:
     """Each option in a text is one of the command that it names, or of any."""
     options = _options()
     every = set().union(*options.values())
     wrong, seen = set(), 0
-    for module, source in modules().items():
-        if module in ELSEWHERE:
-            continue
-        for text in _texts(source):
+    for module, texts in _told():
+        for text in texts:
             told = set(re.findall(r"(?<![\w-])--[a-z][\w-]*\w", text))
             wrong |= {
                 f"{module}: no command has {name}" for name in told - every - OF_OTHERS
