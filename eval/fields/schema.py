@@ -550,9 +550,9 @@ def _warn_unfit(name: str, kind: str, path: str) -> None:
 
 
 def plan(node: SchemaNode) -> SchemaNode:
-    """Make a schema ready for scoring, with what is registered now; return it."""
-    for child in node.children:
-        plan(child)
+    """Return a copy of a schema that is ready for scoring by what is registered now."""
+    node = copy.copy(node)
+    node.children = [plan(child) for child in node.children]
     node.by_key = {child.key: child for child in node.children}
     node.changes = [(get_transform(one.name), one.params) for one in node.transforms]
     node.compare, node.has_batch = None, False
