@@ -211,44 +211,15 @@ def _demanded(condition: Any) -> list[Any]:
     return [one for part in parts for one in _demanded(part)]
 
 
-def _tests_existence(condition: Any) -> bool:
-    name = getattr(condition, "name", "")
-    return name in _EXISTENCE and _inner(condition) is not None
-
-
-def _existing(
-    run: Any,
-    ctx: QueryContext,
-    test: CompValue,
-    rows: Iterable[FrozenBindings],
-    seen: Callable[[FrozenBindings], FrozenBindings],
-) -> Iterator[FrozenBindings]:
-    block, condition = _inner(test) or ((), None)
-    wanted = test.name == "Builtin_EXISTS"
-    for batch in batches(rows):
-        run.check()
-        inner = [ctx.thaw(seen(row)) for row in batch]
-        known = [dict(one.bindings.items()) for one in inner]
-        matched: set[int] = set()
-        plans = _plans_of(run, ctx, block, also=known[0]) or []
-        for place, solution in _solved(run, ctx, plans, known):
-            if place not in matched and (
-                condition is None
-                or _ebv(condition, FrozenBindings(inner[place], solution))
-            ):
-                matched.add(place)
-        yield from (
-            row for place, row in enumerate(batch) if (place in matched) == wanted
-        )
-
-
-def _inner(test: CompValue) -> tuple[Any, Any] | None:
-    """Return the block of a test and the condition on it, None if it is no block."""
-    part, condition = test.graph, None
+def _existence(condition: Any) -> tuple[Any, Any] | None:
+    """Return the block of an EXISTS and the condition on it, None if it is no block."""
+    if getattr(condition, "name", "") not in _EXISTENCE:
+        return None
+    part, rest = condition.graph, None
     if part.name == "Filter" and part.no_isolated_scope:
-        part, condition = part.p, part.expr
+        part, rest = part.p, part.expr
     block = _plain_block(part)
-    return None if block is None else (block, condition)
+    return None if block is None else (block, rest)
 
 
 class _Normalizing:
@@ -413,18 +384,40 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     if rows is None:
         rows = evaluate.evalPart(ctx, part.p)
     demanded = _demanded(part.expr)
-    rest = [one for one in demanded if not _tests_existence(one)]
-    isolated = not part.no_isolated_scope
+    rest = [one for one in demanded if _existence(one) is None]
 
     def seen(row: FrozenBindings) -> FrozenBindings:
-        return row.forget(ctx, _except=part._vars) if isolated else row
+        scoped = part.no_isolated_scope
+        return row if scoped else row.forget(ctx, _except=part._vars)
 
     passed: Iterator[FrozenBindings] = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
-    for test in filter(_tests_existence, demanded):
-        passed = _existing(run, ctx, test, passed, seen)
+    for test in demanded:
+        if (asked := _existence(test)) is not None:
+            passed = _existing(run, ctx, test.name, asked, passed, seen)
     yield from passed
+
+
+def _existing(
+    run: Any,
+    ctx: QueryContext,
+    name: str,
+    asked: tuple[Any, Any],
+    rows: Iterable[FrozenBindings],
+    seen: Callable[[FrozenBindings], FrozenBindings],
+) -> Iterator[FrozenBindings]:
+    block, condition = asked
+    for batch, solutions in _extended(run, ctx, block, rows, seen):
+        matched = {
+            place
+            for place, solution in solutions
+            if condition is None or _ebv(condition, FrozenBindings(ctx, solution))
+        }
+        wanted = name == "Builtin_EXISTS"
+        yield from (
+            row for place, row in enumerate(batch) if (place in matched) == wanted
+        )
 
 
 def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
@@ -461,21 +454,25 @@ def _wider(sign: str, number: float) -> list[tuple[str, float]]:
 
 
 def _extended(
-    run: Any, ctx: QueryContext, block: Sequence[Alternative], left: CompValue
+    run: Any,
+    ctx: QueryContext,
+    block: Sequence[Alternative],
+    rows: Iterable[FrozenBindings],
+    seen: Callable[[FrozenBindings], FrozenBindings] = lambda row: row,
 ) -> Iterator[tuple[Sequence[Any], Iterator[tuple[int, Any]]]]:
-    """Yield batches of the left side's rows, each with what the block adds to which."""
+    """Yield batches of rows, each with what the block adds to which."""
     plans = None
-    for batch in batches(evaluate.evalPart(ctx, left)):
+    for batch in batches(rows):
         run.check()
-        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plans = plans or _plans_of(run, ctx, block, also=batch[0]) or []
+        known = [dict(ctx.thaw(seen(row)).bindings.items()) for row in batch]
+        plans = plans or _plans_of(run, ctx, block, also=known[0]) or []
         yield batch, _solved(run, ctx, plans, known)
 
 
 def _join(
     run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
 ) -> Iterator[FrozenBindings]:
-    for batch, solutions in _extended(run, ctx, block, part.p1):
+    for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         for place, row in solutions:
             yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
@@ -484,7 +481,7 @@ def _left_join(
     run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
 ) -> Iterator[FrozenBindings]:
     """Yield the rows of the left side, extended by the right one where it matches."""
-    for batch, solutions in _extended(run, ctx, block, part.p1):
+    for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         matched: list[list[FrozenBindings]] = [[] for _ in batch]
         for place, added in solutions:
             row = FrozenBindings(ctx, added)

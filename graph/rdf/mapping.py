@@ -83,7 +83,7 @@ TERMS = tuple(
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Mapping:
     """The table, for one base and the prefixes (`foreign`) of RDF of others."""
 

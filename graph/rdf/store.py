@@ -17,7 +17,7 @@ from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
-from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
+from knowtrail.graph.rdf.run import Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.rdf.mapping import Mapping
 
 
 class _End(Literal):
@@ -64,7 +65,7 @@ class LiveStore(SimpleMemory):
         self.connection = connection
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
-        self._prepared: Prepared | None = None
+        self._kept: list[Mapping] = []
         self._run: Run | None = None
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self.bind(prefix, URIRef(namespace))
@@ -111,12 +112,8 @@ class LiveStore(SimpleMemory):
 
     def run(self) -> Run:
         """Begin to read, with a time limit of its own; a query has begun already."""
-        return self._run or Run(
-            self.connection, self.vocabulary, self.seconds, self._prepared, self._keep
-        )
-
-    def _keep(self, prepared: Prepared) -> None:
-        self._prepared = prepared
+        given = self.connection, self.vocabulary, self.seconds
+        return self._run or Run(*given, self._kept)
 
     def triples(
         self, triple_pattern: Any, context: Any = None

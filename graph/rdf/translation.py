@@ -198,15 +198,11 @@ class Translation:
 
     def _narrow_by_type(self, entity: Entity, reading: Reading) -> None:
         """Allow the labels of a given type: a standard one is of the leading label."""
-        kind = str(reading.pattern[2])
-        if any(kind == self.mapping.own_type(name) for name in reading.names):
+        kind, own = str(reading.pattern[2]), self.mapping.own_type
+        if any(n not in LABELS or own(n) == kind for n in reading.names):
             entity.held.append(list(reading.names))
-        elif all(name in LABELS for name in reading.names):
-            entity.lead(reading.names)
         else:
-            self._conditions.append(
-                self.statement.has_label(entity.variable, reading.names)
-            )
+            entity.lead(reading.names)
 
     def _gather_statement(self, term: Node) -> None:
         ends: dict[str, Any] = {}
