@@ -7,9 +7,9 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
@@ -47,6 +47,7 @@ _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+_NUMBERS = frozenset({int, float, Decimal})
 _WATCHED = {
     "Join": evaluate.evalJoin,
     "LeftJoin": evaluate.evalLeftJoin,
@@ -81,7 +82,12 @@ class LiveResult(SPARQLResult):
         self._ask = ask
         self._kept = False
         self._names = names
-        super().__init__(self._asked())
+        with _one_line_errors():
+            try:
+                found = ask()
+            except PrefixesChangedError:
+                found = ask()
+        super().__init__(found)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield rows, or the triples or the truth value of other forms of queries.
@@ -91,8 +97,7 @@ class LiveResult(SPARQLResult):
         if self.type != "SELECT" or self._kept:
             yield from super().__iter__()
             return
-        rows, self._genbindings = self._genbindings, None
-        for held in rows or self._told(self._asked()["bindings"]):
+        for held in self._told():
             if held:
                 yield ResultRow(held, self.vars or [])
 
@@ -112,33 +117,23 @@ class LiveResult(SPARQLResult):
     def bindings(self) -> Any:
         """Return all rows, as mappings."""
         if self.type == "SELECT" and not self._kept:
-            rows, self._genbindings = self._genbindings, None
-            self._bindings = list(rows or self._told(self._asked()["bindings"]))
+            self._bindings = list(self._told())
             self._kept = True
         return self._bindings
 
     @bindings.setter
     def bindings(self, rows: Any) -> None:
-        self._bindings = []
-        self._genbindings = None if rows is None else self._told(rows)
-        self._kept = False
+        self._begun = rows
 
-    def _asked(self) -> Dictionary[str, Any]:
-        """Begin to answer, once more where the database's prefixes had changed."""
-        with _one_line_errors():
-            try:
-                return self._ask()
-            except PrefixesChangedError:
-                return self._ask()
-
-    def _told(self, rows: Any) -> Iterator[Any]:
+    def _told(self) -> Iterator[Any]:
         """Yield rows; ask once more where the database's prefixes had changed."""
         # Only the first statement of a query finds that: rows that came before it do
         # not depend on the database, and are the same ones then.
+        rows, self._begun = self._begun, None
         done = 0
         with _one_line_errors():
             try:
-                for row in rows:
+                for row in self._ask()["bindings"] if rows is None else rows:
                     yield row
                     done += 1
             except PrefixesChangedError:
@@ -425,32 +420,19 @@ def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
     found: dict[Any, list[tuple[str, float]]] = {}
     for one in _demanded(expression):
         if getattr(one, "name", "") == "RelationalExpression" and one.op in _FLIPPED:
-            sides = (one.expr, one.op, one.other)
-            if isinstance(one.other, Variable):
-                sides = (one.other, _FLIPPED[one.op], one.expr)
-            variable, sign, literal = sides
-            number = _number(literal)
-            if isinstance(variable, Variable) and number is not None:
-                found.setdefault(variable, []).extend(_wider(sign, number))
+            variable, sign, literal = one.expr, one.op, one.other
+            if isinstance(literal, Variable):
+                variable, sign, literal = literal, _FLIPPED[sign], variable
+            number = getattr(literal, "value", None)  # of the text "1" there is none
+            if not isinstance(variable, Variable) or type(number) not in _NUMBERS:
+                continue
+            if abs(number) < 2**53:
+                limits, number = found.setdefault(variable, []), float(number)
+                if sign[0] != "<":
+                    limits.append((">=", number - abs(number) * 1e-12))
+                if sign[0] != ">":
+                    limits.append(("<=", number + abs(number) * 1e-12))
     return tuple((variable, tuple(some)) for variable, some in found.items())
-
-
-def _number(term: Any) -> float | None:
-    value = getattr(term, "value", None)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return None  # the text "1" is compared as text
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if abs(number) < 2**53 else None
-
-
-def _wider(sign: str, number: float) -> list[tuple[str, float]]:
-    low, high = number - abs(number) * 1e-12, number + abs(number) * 1e-12
-    if sign == "=":
-        return [(">=", low), ("<=", high)]
-    return [("<=", high)] if sign.startswith("<") else [(">=", low)]
 
 
 def _extended(
@@ -526,22 +508,10 @@ def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
     return patterns if fits else None
 
 
-@dataclass(slots=True)
-class _Counted:
-    """How many solutions a group has, and which, counted there or read here."""
-
-    # `nodes` are different ones among those that the database counted, `others` among
-    # those that were read.
-
-    solutions: int = 0
-    nodes: int = 0
-    others: set[Node] = field(default_factory=set)
-
-
 def _count(
     run: Any, component: Component, part: CompValue, subject: Node, known: Solution
 ) -> list[dict[Variable, Any]] | None:
-    keys = part.p.expr or ()
+    keys = list(part.p.expr or ())
     messages = list(component.messages([known], 0))
     if len(messages) != 1:
         return None
@@ -551,35 +521,31 @@ def _count(
         return None
     width = len(query.statement.columns) + 2
     params = query.statement.params | {"x": "x", query.statement.rows: sent}
-    groups: dict[tuple[Node | None, ...], _Counted] = {}
+    # Of the nodes of a group some are counted by the database, `others` are read.
+    solutions: Counter[Any] = Counter()
+    counted: Counter[Any] = Counter()
+    others: defaultdict[Any, set[Node]] = defaultdict(set)
     for _, *record in ask(run, [statement], params, width):
         number, different = record[-2:]
         for solution in query.decode(record, known):
             key = tuple(solution.get(one, known.get(one)) for one in keys)
-            group = groups.setdefault(key, _Counted())
-            if number and (group.nodes or number != different):
+            if number and (counted[key] or number != different):
                 return None
-            group.nodes += different
-            group.solutions += number or 1
+            counted[key] += different
+            solutions[key] += number or 1
             if not number:
-                group.others.add(solution[subject])
+                others[key].add(solution[subject])
     own = component.mapping.vocabulary.parse_node
-    for group in groups.values():
-        if group.nodes and any(own(str(one)) is not None for one in group.others):
-            return None
+    if any(counted[key] and own(str(one)) for key in others for one in others[key]):
+        return None
     if part.p.expr is None:
-        groups = groups or {(): _Counted()}
-    return [_group_row(part, key, group) for key, group in groups.items()] or [{}]
-
-
-def _group_row(
-    part: CompValue, key: Sequence[Node | None], group: _Counted
-) -> dict[Variable, Any]:
-    row: dict[Variable, Any] = {}
-    for one in part.A:
-        if one.name == "Aggregate_Sample":
-            row[one.res] = key[list(part.p.expr).index(one.vars)]
-        else:
-            distinct = group.nodes + len(group.others)
-            row[one.res] = Literal(distinct if one.distinct else group.solutions)
-    return row
+        solutions[()] += 0
+    return [
+        {
+            one.res: key[keys.index(one.vars)]
+            if one.name == "Aggregate_Sample"
+            else Literal(counted[key] + len(others[key]) if one.distinct else number)
+            for one in part.A
+        }
+        for key, number in solutions.items()
+    ] or [{}]

@@ -252,7 +252,7 @@ class _Import:
             nodes=counts["nodes"],
             relationships=counts["edges"],
             foreign=counts["foreign"],
-            missing=self._staging.count_edges() - counts["edges"],
+            missing=counts["missing"],
             nodes_created=counts["nodes_created"],
             relationships_created=counts["edges_created"],
         )
@@ -292,10 +292,11 @@ class _Import:
         if iri not in self._classes:
             vocabulary = self._mapping.vocabulary
             parsed = vocabulary.parse_node(iri)
+            own = self._mapping.own_type("OntologyClass")
             self._classes[iri] = (
                 iri.startswith(vocabulary.heritage)
                 or (parsed is not None and parsed[0] == "OntologyClass")
-                or self._staging.is_class(iri, self._mapping.own_type("OntologyClass"))
+                or (TYPE, own) in self._staging.about(iri)
                 or self._stored([iri]).get(iri) == "OntologyClass"
             )
         return self._classes[iri]
@@ -405,11 +406,10 @@ class _Import:
         steps = []
         for kind, group in itertools.groupby(batch, key=lambda row: row[:5]):
             name, *ends = kind
-            if "" in ends:
-                continue
             edges = list(group)
-            steps += self._edge_steps(name, tuple(ends), edges)
-            self._counts["edges"] += len(edges)
+            self._counts["missing" if "" in ends else "edges"] += len(edges)
+            if "" not in ends:
+                steps += self._edge_steps(name, tuple(ends), edges)
         if self._rows.new_prefixes:
             self._write_nodes([])
         if steps:

@@ -37,9 +37,11 @@ EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
 ORDER = "order"
 """Datatype of the literal that says how a list is made from its members."""
 
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATED = {
+    "gYear": re.compile(r"(?!0000)\d{4}", re.ASCII),
+    "gYearMonth": re.compile(r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])", re.ASCII),
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+}
 _FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
 _TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
 _TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
@@ -243,13 +245,12 @@ _RULES = {(rule.label, rule.name): rule for rule in TERMS}
 def _formed(form: str, value: Any) -> Value | None:
     """Return the literal that a form of a term has for a value, None without one."""
     if form == "year" and isinstance(value, str):
-        if _YEAR.fullmatch(value) and value != "0000":
-            return Value(value, f"{XSD}gYear")
-        if _MONTH.fullmatch(value) and value[:4] != "0000":
-            return Value(value, f"{XSD}gYearMonth")
-        with suppress(ValueError):
-            if _DATE.fullmatch(value) and date.fromisoformat(value):
-                return Value(value, f"{XSD}date")
+        for kind, pattern in _DATED.items():
+            with suppress(ValueError):
+                if pattern.fullmatch(value) and (
+                    kind != "date" or date.fromisoformat(value)
+                ):
+                    return Value(value, f"{XSD}{kind}")
     if form == "decimal" and isinstance(value, float) and abs(value) < 1e300:
         text = decimal_text(value)
         return Value(text, f"{XSD}decimal") if float(text) == value else None

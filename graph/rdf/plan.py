@@ -347,8 +347,7 @@ def _matched(
     pattern: Pattern, run: Any, triples: Any, found: Iterator[tuple[int, Solution]]
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by the triples of one pattern, looked up for each."""
-    # The steps of a path are read for a batch of rows before. What a path leads to is
-    # compared with what was asked: rdflib takes an end that is an empty text for none.
+    # The steps of a path are read for a batch of rows before.
     is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
         asked: list[Any] = [
@@ -359,8 +358,6 @@ def _matched(
             run.steps.prepare(pattern[1], [(s, o) for s, _, o in asked])
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
-                if is_path and any(one[n] not in {None, triple[n]} for n in (0, 2)):
-                    continue
                 added: dict[Any, Any] = {}
                 for term, value in zip(pattern, triple, strict=True):
                     if is_variable(term) and added.setdefault(term, value) != value:

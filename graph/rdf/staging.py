@@ -33,7 +33,7 @@ from knowtrail.graph.rdf.patterns import (
     TYPE,
     table_types,
 )
-from knowtrail.graph.rdf.values import ordered
+from knowtrail.graph.rdf.values import is_vector, ordered, vector_of
 from knowtrail.graph.rdf.vocabulary import (
     DATES,
     PREFIXES,
@@ -92,12 +92,10 @@ class Staging:
         """Return an IRI, or a blank node by a name that depends on the file alone."""
         if not iri.startswith("_:"):
             return self._vocabulary.unskolem(iri)
-        self._database.execute(
-            "INSERT OR IGNORE INTO blank VALUES (?, (SELECT count(*) FROM blank))",
-            (iri,),
-        )
         cursor = self._database.execute(
-            "SELECT number FROM blank WHERE label = ?", (iri,)
+            "INSERT INTO blank (label) VALUES (?) "
+            "ON CONFLICT DO UPDATE SET label = label RETURNING number - 1",
+            (iri,),
         )
         return f"_:{self.digest}-{cursor.fetchone()[0]}"
 
@@ -119,7 +117,7 @@ class Staging:
             "ORDER BY s, p, o, kind, language"
         )
         for subject, group in itertools.groupby(rows, key=lambda row: row[0]):
-            yield subject, [_fact(*row) for _, *row in group]
+            yield subject, _facts(row[1:] for row in group)
 
     def texts(self, is_wanted: Callable[[str], bool]) -> set[str]:
         """Return the literals that some predicates lead to."""
@@ -142,15 +140,6 @@ class Staging:
             "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
             (most, most),
         )
-
-    def is_class(self, iri: str, kind: str) -> bool:
-        """Return whether the file says that an IRI is of a type."""
-        found = self._database.execute(
-            "SELECT 1 FROM triple WHERE s = ? AND o = ? AND kind IS NULL "
-            "AND p = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type' LIMIT 1",
-            (iri, kind),
-        )
-        return found.fetchone() is not None
 
     def place(self, iri: str, label: str, name: str, key: str) -> None:
         """Note where the node of an IRI is."""
@@ -190,10 +179,6 @@ class Staging:
             "ORDER BY e.name, a.label, a.property, b.label, b.property, a.key, b.key"
         )
 
-    def count_edges(self) -> int:
-        """Return how many relationships were noted."""
-        return int(self._database.execute("SELECT count(*) FROM edge").fetchone()[0])
-
     def statements(
         self, source: str, name: str, target: str
     ) -> list[list[tuple[str, str | Value]]]:
@@ -201,7 +186,7 @@ class Staging:
         rows = self._database.execute(
             "SELECT iri FROM stated WHERE s = ? AND name = ? AND o = ? ORDER BY iri",
             (source, name, target),
-        ).fetchall()
+        )
         return [self.about(row[0]) for row in rows]
 
     def about(self, subject: str) -> list[tuple[str, str | Value]]:
@@ -211,13 +196,11 @@ class Staging:
             "ORDER BY p, o, kind, language",
             (subject,),
         )
-        return [_fact(*row) for row in rows]
+        return _facts(rows)
 
 
-def _fact(
-    predicate: str, found: str, kind: str | None, language: str
-) -> tuple[str, str | Value]:
-    return predicate, found if kind is None else Value(found, kind, language)
+def _facts(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, str | Value]]:
+    return [(p, o if kind is None else Value(o, kind, tag)) for p, o, kind, tag in rows]
 
 
 _PREFIX = re.compile(rb"#\s*@prefix\s+([A-Za-z][A-Za-z0-9]*):\s*<([^<>\s]+)>\s*\.\s*")
@@ -363,7 +346,7 @@ class _CheckedXml:
 
 Facts = Iterable[tuple[str, str | Value]]
 
-_NAMESPACE = re.compile(r"^(.*[#/])([^#/]+)$", re.DOTALL)
+_NAMESPACE = re.compile(r"(.*[#/](?=[^#/]+$)|[^:]*:)(.*)", re.DOTALL)
 _PREFIX_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -477,23 +460,18 @@ class Rows:
         if len(members) == 1 and order is None:
             return values[members[0]]
         held = [values[member] for member in members]
-        if len({type(value) for value in held}) > 1:
-            return [self._text(member, values[member]) for member in members]
+        if len({type(value) for value in held}) > 1:  # tagged texts can say all of them
+            return [
+                value
+                if isinstance(value, str)
+                else f"{one.text}^^{self.short(one.datatype)}"
+                for one, value in zip(members, held, strict=True)
+            ]
         return held
-
-    def _text(self, literal: Value, value: Any) -> str:
-        """Return a literal as tagged text, for a list with members of several types."""
-        if isinstance(value, str):
-            return value
-        return f"{literal.text}^^{self.short(literal.datatype)}"
 
     def short(self, iri: str) -> str:
         """Return the name `prefix__local` of an IRI; make a prefix if there is none."""
-        found = _NAMESPACE.match(iri)
-        namespace, local = found.groups() if found else (iri, "")
-        if found is None:
-            scheme, _, rest = iri.partition(":")
-            namespace, local = f"{scheme}:", rest
+        ((namespace, local),) = _NAMESPACE.findall(iri)
         if namespace not in self._foreign.values():
             prefix = self._prefix(namespace)
             self._foreign[prefix] = self.new_prefixes[prefix] = namespace
@@ -525,7 +503,7 @@ class Rows:
         vectors = {
             name: properties.pop(name)
             for name in EMBEDDINGS
-            if isinstance(properties.get(name), list) and self._is_single(facts, name)
+            if is_vector(properties.get(name)) and self._is_single(properties[name])
         }
         return NodeRow(
             iri=iri,
@@ -539,14 +517,10 @@ class Rows:
             classes=tuple(classes),
         )
 
-    def _is_single(self, facts: Facts, name: str) -> bool:
+    def _is_single(self, vector: list[float]) -> bool:
         """Return whether a vector is in single precision, as vector indexes have it."""
-        kind = self.mapping.vocabulary.datatype("float32Vector")
-        predicate = self.mapping.vocabulary.property(name)
-        return any(
-            p == predicate and isinstance(o, Value) and o.datatype == kind
-            for p, o in facts
-        )
+        held = vector_of(vector, self.mapping.vocabulary)
+        return held.datatype.endswith("float32Vector")
 
     def label_of(self, iri: str, types: Iterable[str]) -> str:
         """Return the label of the table whose rule a node follows.

@@ -38,29 +38,20 @@ def _read_nodes(
     for label, rule in LABELS.items():
         keys = [rule.key] if rule.key == "uri" or not rule.uri else [rule.key, "uri"]
         for key in keys:
-            after: str | None = None
-            while True:
-                text = page_text(
-                    label,
-                    key,
-                    first=after is None,
-                    unkeyed=key == "uri" and rule.key != "uri",
-                    corpus=corpus is not None,
-                )
-                params = {"after": after or "", "limit": _PAGE, "corpus": corpus}
-                rows = list(run(text, params))
-                if not rows:
-                    break
-                after = rows[-1][0]
-                records, names = [], []
-                for _, name, labels, properties in rows:
-                    if mapping.primary(labels) != label:
-                        continue
-                    iri = mapping.node_iri(label, properties)
-                    if iri is not None:
-                        records.append((iri, label, labels, properties))
-                        names.append(name)
-                yield records, names
+            params = {"after": "", "limit": _PAGE, "corpus": corpus}
+            unkeyed = key == "uri" and rule.key != "uri"
+            whose = {"unkeyed": unkeyed, "corpus": corpus is not None}
+            text = page_text(label, key, first=True, **whose)
+            while rows := list(run(text, params)):
+                text = page_text(label, key, first=False, **whose)
+                params["after"] = rows[-1][0]
+                found = {
+                    name: (iri, label, labels, properties)
+                    for _, name, labels, properties in rows
+                    if mapping.primary(labels) == label
+                    and (iri := mapping.node_iri(label, properties)) is not None
+                }
+                yield list(found.values()), list(found)
 
 
 def node_triples(
