@@ -193,21 +193,16 @@ def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool)
     )
 
 
-def node_text(arms: Sequence[Arm]) -> str:
-    """Return the statement that reads the nodes that some keys have."""
+def node_text(arms: Sequence[Arm], *, incoming: bool = False) -> str:
+    """Return the statement that reads the nodes that some keys have.
+
+    Or only the types of the relationships into them.
+    """
     statement = Statement(lines=["UNWIND $rows AS row"])
     statement.lookup("n", arms, "row.b")
-    return "\n".join([
-        *statement.lines,
-        "RETURN elementId(n), labels(n), properties(n)",
-    ])
-
-
-def incoming_text(arms: Sequence[Arm]) -> str:
-    """Return the statement that reads the types of relationships into a node."""
-    statement = Statement(lines=["UNWIND $rows AS row"])
-    statement.lookup("n", arms, "row.b")
-    return "\n".join([*statement.lines, "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"])
+    read = "RETURN elementId(n), labels(n), properties(n)"
+    types = "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"
+    return "\n".join([*statement.lines, types if incoming else read])
 
 
 def merge_text(label: str, name: str) -> str:

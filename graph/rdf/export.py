@@ -76,20 +76,16 @@ def _write(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
     """Write triples, those of one subject together, blank nodes as IRIs."""
-    solid = (_without_blanks(triple, mapping.vocabulary) for triple in triples)
+
+    def solid(term: Any) -> Any:
+        is_blank = isinstance(term, str) and term.startswith("_:")
+        return mapping.vocabulary.skolem(term) if is_blank else term
+
+    triples = ((solid(s), p, solid(o)) for s, p, o in triples)
     if form == "json-ld":
-        stream.writelines(_jsonld(solid, mapping.foreign))
+        stream.writelines(_jsonld(triples, mapping.foreign))
     else:
-        _write_by_oxigraph(solid, mapping, form, stream)
-
-
-def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
-    subject, predicate, found = triple
-    if subject.startswith("_:"):
-        subject = vocabulary.skolem(subject)
-    if isinstance(found, str) and found.startswith("_:"):
-        found = vocabulary.skolem(found)
-    return subject, predicate, found
+        _write_by_oxigraph(triples, mapping, form, stream)
 
 
 def _write_by_oxigraph(

@@ -33,8 +33,8 @@ from knowtrail.graph.rdf.export import format_of
 from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
 from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.staging import NodeRow, Rows, Staging, parse
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Value, Vocabulary
+from knowtrail.graph.rdf.staging import Facts, NodeRow, Rows, Staging, parse
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _Step = tuple[str, dict[str, Any], bool]
 
 
 def _check_lengths(staging: Staging, rows: Rows) -> None:
-    for subject, predicate, found, is_literal in staging.longer(_MOST):
+    for subject, predicate, found, is_literal in staging.ask("longer", _MOST):
         for iri in [subject] if is_literal else [subject, found]:
             if len(iri.encode()) > _MOST:
                 _refuse(f"The IRI {iri[:60]!r}...", iri)
@@ -242,7 +242,7 @@ class _Import:
         for batch in batched(self._staging.subjects(), _BATCH):
             self._store_subjects(batch)
         self._place_rest()
-        for batch in batched(self._staging.edges(), _BATCH):
+        for batch in batched(self._staging.ask("edges"), _BATCH):
             self._store_edges(batch)
             self._progress("Storing relationships", self._counts["edges"], None)
         self._corpora.complete()
@@ -257,9 +257,7 @@ class _Import:
             relationships_created=counts["edges_created"],
         )
 
-    def _store_subjects(
-        self, batch: list[tuple[str, list[tuple[str, str | Value]]]]
-    ) -> None:
+    def _store_subjects(self, batch: list[tuple[str, Facts]]) -> None:
         """Store the nodes of some subjects; note their relationships."""
         nodes = []
         for iri, facts in batch:
@@ -267,7 +265,8 @@ class _Import:
             if stated is None:
                 nodes.append((iri, facts))
             else:
-                self._staging.state(*stated, iri)
+                self._staging.ask("edge", *stated)
+                self._staging.ask("stated", *stated, iri)
         unclear = [
             iri
             for iri, facts in nodes
@@ -279,10 +278,10 @@ class _Import:
         for iri, facts in nodes:
             row = self._rows.node(iri, facts, found.get(iri))
             for name, target in row.edges:
-                self._staging.connect(iri, name, target)
+                self._staging.ask("edge", iri, name, target)
             for kind in row.classes:
                 if self._is_class(kind):
-                    self._staging.connect(iri, "INSTANCE_OF", kind)
+                    self._staging.ask("edge", iri, "INSTANCE_OF", kind)
                 else:
                     row.labels.append(self._rows.short(kind))
             rows.append(row)
@@ -318,7 +317,7 @@ class _Import:
     def _write_nodes(self, rows: list[NodeRow]) -> None:
         groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in rows:
-            self._staging.place(row.iri, row.label, row.name, row.key)
+            self._staging.ask("node", row.iri, row.label, row.name, row.key)
             vectors = [{"name": n, "vector": v} for n, v in sorted(row.vectors.items())]
             groups.setdefault((row.label, row.name), []).append({
                 "key": row.key,
@@ -373,7 +372,7 @@ class _Import:
 
     def _place_rest(self) -> None:
         """Find, or make, the nodes that relationships lead to but the file has not."""
-        while iris := self._staging.unplaced(_BATCH):
+        while iris := [iri for (iri,) in self._staging.ask("unplaced", _BATCH)]:
             found = self._stored(iris)
             rows = []
             for iri in iris:
@@ -382,9 +381,9 @@ class _Import:
                 heritage = self._mapping.vocabulary.heritage
                 if iri in found:
                     row = self._rows.node(iri, [], found[iri])
-                    self._staging.place(iri, row.label, row.name, row.key)
+                    self._staging.ask("node", iri, row.label, row.name, row.key)
                 elif ours or self._mapping.vocabulary.parse_statement(iri):
-                    self._staging.place(iri, "", "", "")
+                    self._staging.ask("node", iri, "", "", "")
                 elif iri.startswith(heritage) and self._classes.get(iri):
                     name = iri.removeprefix(heritage)
                     properties = {"id": iri, "uri": iri, "name": name}

@@ -139,20 +139,14 @@ def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
         if label != "Resource"
         and (kind in rule.types or mapping.own_type(label) == kind)
     ]
-    others = mapping.names(kind, "class")
-    names += [n for n in others if n not in names and _type_of(mapping, n) == kind]
+    others = [n for n in mapping.names(kind, "class") if n not in {*names, "Resource"}]
+    names += [n for n in others if (mapping.expand(n) or mapping.own_type(n)) == kind]
     result = [of_statement] if kind == STATEMENT_CLASS else []
     if names:
         result.append(Reading(form="type", pattern=pattern, names=tuple(names)))
     if kind not in table_types(mapping):
         result.append(Reading(form="class", pattern=pattern, object=NODE))
     return result
-
-
-def _type_of(mapping: Mapping, label: str) -> str | None:
-    if label == "Resource":
-        return None
-    return mapping.expand(label) or mapping.own_type(label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,10 +163,9 @@ def _kinds(chosen: Sequence[Reading]) -> dict[Node, str] | None:
     for reading in chosen:
         subject, _, found = reading.pattern
         pairs = [(subject, reading.subject)]
-        if is_variable(found) or reading.object == NODE:
+        is_value = reading.object == VALUE and reading.form != "property"
+        if is_variable(found) or not is_value:
             pairs.append((found, reading.object))
-        elif reading.form == "property":
-            pairs.append((found, VALUE))
         for term, kind in pairs:
             if kinds.setdefault(term, kind) != kind:
                 return None
@@ -197,18 +196,17 @@ class Plan:
         optional: Sequence[Sequence[Pattern]] = (),
     ) -> None:
         self._mapping = mapping
-        self._bounds = dict(bounds)
-        plain, loose = _spread(patterns)
+        held = dict(bounds)
+        plain, self._loose = _spread(patterns)
         self._groups = [
-            Component(mapping, group, self._bounds)
+            Component(mapping, group, held)
             for group in _ordered(self._grouped(plain), set(bound))
         ]
-        self._loose = loose
         self.fits = all(
             any(group.extend(patterns) for group in self._groups)
             for patterns in optional
         )
-        several = bool(loose) or len(self._groups) != 1
+        several = bool(self._loose) or len(self._groups) != 1
         self.alone = None if several else self._groups[0]
 
     def numbered(

@@ -195,12 +195,6 @@ class Run:
         finally:
             self._sessions.discard(session)
 
-    def all_triples(self) -> Iterator[Terms]:
-        """Yield every triple of the graph."""
-        for triple in graph_triples(self, self.mapping):
-            self.check()
-            yield triple_terms(triple)
-
     def triples(self, subject: Any, predicate: Any, found: Any) -> Iterator[Terms]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
@@ -231,16 +225,20 @@ class Run:
         return Plan(self.mapping, [pattern]).numbered(self, None, rows)
 
     def _any_predicate(self, subject: Any, found: Any) -> Iterator[Terms]:
-        triples, predicates = self.all_triples(), None
         if subject is not None:
-            triples = map(triple_terms, triples_of(self, self.mapping, subject))
-        elif found is not None:
-            predicates = predicates_of(self, self.mapping, found)
-        if predicates is not None:
-            for predicate in predicates:
-                yield from self.triples(None, predicate, found)
+            triples = triples_of(self, self.mapping, subject)
+        elif (
+            found is None or (known := predicates_of(self, self.mapping, found)) is None
+        ):
+            triples = graph_triples(self, self.mapping)
         else:
-            yield from (one for one in triples if found in {None, one[2]})
+            for predicate in known:
+                yield from self.triples(None, predicate, found)
+            return
+        for one in map(triple_terms, triples):
+            self.check()
+            if found is None or found == one[2]:
+                yield one
 
 
 def _close(sessions: set[Session]) -> None:

@@ -23,6 +23,7 @@ from xml.parsers import expat
 
 from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.export import ESCAPED, oxigraph_format
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
 from knowtrail.graph.rdf.patterns import (
@@ -44,8 +45,11 @@ from knowtrail.graph.rdf.vocabulary import (
     is_iri,
 )
 
+Facts = list[tuple[str, str | Value]]
+"""Predicates and objects of one subject."""
+
 _ROWS = 5_000
-_TABLES = Path(__file__).with_name("staging.sql").read_text("utf-8")
+_SQL: dict[str, str] = packaged(__package__, "staging.toml")
 
 
 class Staging:
@@ -58,11 +62,15 @@ class Staging:
         self._vocabulary = vocabulary
         self._rows: list[tuple[str, str, str, str | None, str]] = []
         self._database = sqlite3.connect(folder / "triples.sqlite")
-        self._database.executescript(_TABLES)
+        self._database.executescript(_SQL["tables"])
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+    def ask(self, name: str, *values: Any) -> sqlite3.Cursor:
+        """Run one of the statements in `staging.toml`."""
+        return self._database.execute(_SQL[name], values)
 
     def add(self, subject: str, predicate: str, found: str | Value) -> None:
         """Take a triple of the file."""
@@ -85,121 +93,45 @@ class Staging:
         """Forget the file: it is read again."""
         self._rows, self.count = [], 0
         self.prefixes.clear()
-        self._database.execute("DELETE FROM triple")
-        self._database.execute("DELETE FROM blank")
+        self._database.executescript(_SQL["clear"])
 
     def _named(self, iri: str) -> str:
         """Return an IRI, or a blank node by a name that depends on the file alone."""
         if not iri.startswith("_:"):
             return self._vocabulary.unskolem(iri)
-        cursor = self._database.execute(
-            "INSERT INTO blank (label) VALUES (?) "
-            "ON CONFLICT DO UPDATE SET label = label RETURNING number - 1",
-            (iri,),
-        )
-        return f"_:{self.digest}-{cursor.fetchone()[0]}"
+        return f"_:{self.digest}-{self.ask('blank', iri).fetchone()[0]}"
 
     def _flush(self) -> None:
-        self._database.executemany(
-            "INSERT INTO triple VALUES (?, ?, ?, ?, ?)", self._rows
-        )
+        self._database.executemany(_SQL["triple"], self._rows)
         self._rows = []
 
     def finish(self) -> None:
         """Make what was taken ready to be read."""
         self._flush()
-        self._database.execute("CREATE INDEX by_subject ON triple (s)")
+        self.ask("finish")
 
-    def subjects(self) -> Iterator[tuple[str, list[tuple[str, str | Value]]]]:
+    def subjects(self) -> Iterator[tuple[str, Facts]]:
         """Yield each subject with its predicates and objects, each pair once."""
-        rows = self._database.execute(
-            "SELECT DISTINCT s, p, o, kind, language FROM triple "
-            "ORDER BY s, p, o, kind, language"
-        )
+        rows = self.ask("subjects")
         for subject, group in itertools.groupby(rows, key=lambda row: row[0]):
             yield subject, _facts(row[1:] for row in group)
 
+    def about(self, subject: str) -> Facts:
+        """Return the predicates and objects of one subject."""
+        return _facts(self.ask("about", subject))
+
     def texts(self, is_wanted: Callable[[str], bool]) -> set[str]:
         """Return the literals that some predicates lead to."""
-        query = "SELECT DISTINCT o FROM triple WHERE p = ? AND kind IS NOT NULL"
-        predicates = self._database.execute("SELECT DISTINCT p FROM triple").fetchall()
-        return {
-            found
-            for (predicate,) in predicates
-            if is_wanted(predicate)
-            for (found,) in self._database.execute(query, (predicate,))
-        }
+        wanted = [name for (name,) in self.ask("predicates") if is_wanted(name)]
+        return {found for name in wanted for (found,) in self.ask("texts", name)}
 
-    def longer(self, most: int) -> Iterable[tuple[str, str, str, bool]]:
-        """Return the triples with a text that has more than some bytes.
-
-        The last of each says whether its object is a literal.
-        """
-        return self._database.execute(
-            "SELECT s, p, o, kind IS NOT NULL FROM triple "
-            "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
-            (most, most),
-        )
-
-    def place(self, iri: str, label: str, name: str, key: str) -> None:
-        """Note where the node of an IRI is."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?)", (iri, label, name, key)
-        )
-
-    def connect(self, source: str, name: str, target: str) -> None:
-        """Note a relationship, once."""
-        self._database.execute(
-            "INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", (source, name, target)
-        )
-
-    def state(self, source: str, name: str, target: str, iri: str) -> None:
-        """Note a statement about a relationship."""
-        self.connect(source, name, target)
-        self._database.execute(
-            "INSERT OR IGNORE INTO stated VALUES (?, ?, ?, ?)",
-            (source, name, target, iri),
-        )
-
-    def unplaced(self, limit: int) -> list[str]:
-        """Return some IRIs that relationships lead to or from, but that are nowhere."""
-        rows = self._database.execute(
-            "SELECT i FROM (SELECT s AS i FROM edge UNION SELECT o FROM edge) "
-            "WHERE i NOT IN (SELECT iri FROM node) ORDER BY i LIMIT ?",
-            (limit,),
-        )
-        return [row[0] for row in rows.fetchall()]
-
-    def edges(self) -> Iterable[tuple[Any, ...]]:
-        """Return relationships in groups of one kind: name, then where the ends are."""
-        return self._database.execute(
-            "SELECT e.name, a.label, a.property, b.label, b.property, a.key, b.key, "
-            "e.s, e.o FROM edge e "
-            "JOIN node a ON a.iri = e.s JOIN node b ON b.iri = e.o "
-            "ORDER BY e.name, a.label, a.property, b.label, b.property, a.key, b.key"
-        )
-
-    def statements(
-        self, source: str, name: str, target: str
-    ) -> list[list[tuple[str, str | Value]]]:
+    def statements(self, source: str, name: str, target: str) -> list[Facts]:
         """Return what the file says of each statement about a relationship."""
-        rows = self._database.execute(
-            "SELECT iri FROM stated WHERE s = ? AND name = ? AND o = ? ORDER BY iri",
-            (source, name, target),
-        )
-        return [self.about(row[0]) for row in rows]
-
-    def about(self, subject: str) -> list[tuple[str, str | Value]]:
-        """Return the predicates and objects of one subject."""
-        rows = self._database.execute(
-            "SELECT DISTINCT p, o, kind, language FROM triple WHERE s = ? "
-            "ORDER BY p, o, kind, language",
-            (subject,),
-        )
-        return _facts(rows)
+        rows = self.ask("statements", source, name, target)
+        return [self.about(iri) for (iri,) in rows]
 
 
-def _facts(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, str | Value]]:
+def _facts(rows: Iterable[tuple[Any, ...]]) -> Facts:
     return [(p, o if kind is None else Value(o, kind, tag)) for p, o, kind, tag in rows]
 
 
@@ -344,8 +276,6 @@ class _CheckedXml:
             raise _BadXmlError(self._parser.CurrentLineNumber, why)
 
 
-Facts = Iterable[tuple[str, str | Value]]
-
 _NAMESPACE = re.compile(r"(.*[#/](?=[^#/]+$)|[^:]*:)(.*)", re.DOTALL)
 _PREFIX_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
@@ -486,9 +416,7 @@ class Rows:
         names = (f"ns{number}" for number in itertools.count())
         return next(name for name in names if name not in self._foreign)
 
-    def node(
-        self, iri: str, facts: list[tuple[str, str | Value]], label: str | None
-    ) -> NodeRow:
+    def node(self, iri: str, facts: Facts, label: str | None) -> NodeRow:
         """Return the node that a subject is."""
         types = [o for p, o in facts if p == TYPE and isinstance(o, str)]
         label = label or self.label_of(iri, types)

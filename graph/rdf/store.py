@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
@@ -22,7 +23,7 @@ from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from collections.abc import Mapping as Dictionary
 
     from rdflib.query import Result
@@ -52,7 +53,37 @@ class _PathGraph(Graph):
         return (tuple(own.get(term, term) for term in one) for one in found)
 
 
-class LiveStore(SimpleMemory):
+class _Answering:
+    """A store whose queries mean the same, whichever it is."""
+
+    def query(
+        self,
+        query: Any,
+        initNs: Dictionary[str, Any] | None = None,  # noqa: N803 - rdflib's name
+        initBindings: Dictionary[str, Any] | None = None,  # noqa: N803
+        queryGraph: Any = None,  # noqa: N803
+        **options: Any,
+    ) -> Result:
+        """Answer a SPARQL query; the rows of a SELECT are found as they are read.
+
+        `initBindings` are only ever terms; `options` has `base` for relative IRIs.
+
+        Raises:
+            RdfError: If the query cannot be understood, or would write, load data or
+                ask another server.
+            QueryTimeoutError: If it takes longer than it may, over the live store.
+        """
+        store: Any = self
+        return answer(
+            store.reader(queryGraph),
+            query,
+            namespaces={**dict(store.namespaces()), **(initNs or {})},
+            bindings=initBindings or {},
+            base=options.get("base"),
+        )
+
+
+class LiveStore(_Answering, SimpleMemory):
     """An rdflib store over a Neo4j database; safe to share between threads.
 
     One query, or one iteration over triples, may take so long; see `live_graph`.
@@ -70,38 +101,17 @@ class LiveStore(SimpleMemory):
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self.bind(prefix, URIRef(namespace))
 
-    def query(
-        self,
-        query: Any,
-        initNs: Dictionary[str, Any] | None = None,  # noqa: N803 - rdflib's name
-        initBindings: Dictionary[str, Any] | None = None,  # noqa: N803
-        queryGraph: Any = None,  # noqa: N803
-        **options: Any,
-    ) -> Result:
-        """Answer a SPARQL query; the rows of a SELECT are found as they are read.
-
-        `initBindings` are only ever terms; `options` has `base` for relative IRIs.
-
-        Raises:
-            RdfError: If the query cannot be understood, or would write, load data or
-                ask another server.
-            QueryTimeoutError: If it takes longer than it may.
-        """
+    def reader(self, _: Any) -> Callable[[], Graph]:
+        """Return what begins to read; a query under way is rdflib's to evaluate."""
         if self._run is not None:
-            raise NotImplementedError  # It is rdflib that evaluates a query under way.
+            raise NotImplementedError
 
         def begun() -> Graph:
             snapshot = copy(self)
             snapshot._run = self.run()
             return _PathGraph(store=snapshot, bind_namespaces="none")
 
-        return answer(
-            begun,
-            query,
-            namespaces={**dict(self.namespaces()), **(initNs or {})},
-            bindings=initBindings or {},
-            base=options.get("base"),
-        )
+        return begun
 
     def update(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse with `RdfError`."""
@@ -127,25 +137,12 @@ class LiveStore(SimpleMemory):
         yield from list(super().namespaces())
 
 
-class _CopyStore(Memory):
-    """rdflib's store in memory, whose queries mean what those of the live one do."""
+class _CopyStore(_Answering, Memory):
+    """rdflib's store in memory; a query over it has no limit of time."""
 
-    def query(
-        self,
-        query: Any,
-        initNs: Dictionary[str, Any],  # noqa: N803 - rdflib's name
-        initBindings: Dictionary[str, Any],  # noqa: N803
-        queryGraph: Any,  # noqa: N803
-        **options: Any,
-    ) -> Result:
-        """Answer a query; as `LiveStore.query`, without a limit of time."""
-        return answer(
-            lambda: _PathGraph(self, queryGraph, bind_namespaces="none"),
-            query,
-            namespaces=initNs,
-            bindings=initBindings,
-            base=options.get("base"),
-        )
+    def reader(self, graph: Any) -> Callable[[], Graph]:
+        """Return what begins to read."""
+        return partial(_PathGraph, self, graph, bind_namespaces="none")
 
 
 def live_graph(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.db.statements import statement
-from knowtrail.graph.rdf.clauses import arms_of, incoming_text, node_text, page_text
+from knowtrail.graph.rdf.clauses import arms_of, node_text, page_text
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, numbered
 from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
 from knowtrail.graph.rdf.values import Runner, candidates, iri_of_term
@@ -157,29 +157,23 @@ def graph_triples(
 
 def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
     """Yield the triples of one subject, a node or a statement."""
-    iri = iri_of_term(subject)
-    parsed = mapping.vocabulary.parse_statement(iri)
-    if parsed is not None:
-        for record, edges in _nodes(run, mapping, parsed[0]):
-            _, statements = _edge_triples(mapping, record, edges, frozenset())
-            yield from (triple for triple in statements if triple[0] == iri)
-        return
-    for record, edges in _nodes(run, mapping, iri):
-        yield from node_triples(mapping, record)
-        yield from _edge_triples(mapping, record, edges, table_types(mapping))[0]
-
-
-def _nodes(
-    run: Runner, mapping: Mapping, iri: str
-) -> Iterator[tuple[NodeRecord, list[Any]]]:
+    subject_iri = iri_of_term(subject)
+    parsed = mapping.vocabulary.parse_statement(subject_iri)
+    iri = subject_iri if parsed is None else parsed[0]
     arms = arms_of(mapping, iri)
-    for name, labels, properties in run(
-        node_text(list(arms)), {"rows": [{"b": list(arms.values())}]}
-    ):
+    rows = {"rows": [{"b": list(arms.values())}]}
+    for name, labels, properties in run(node_text(list(arms)), rows):
         label = mapping.primary(labels)
-        if label is not None and mapping.node_iri(label, properties) == iri:
-            found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
-            yield (iri, label, labels, properties), [edge[1:] for edge in found]
+        if label is None or mapping.node_iri(label, properties) != iri:
+            continue
+        found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
+        edges = [edge[1:] for edge in found]
+        record = (iri, label, labels, properties)
+        own, statements = _edge_triples(mapping, record, edges, table_types(mapping))
+        if parsed is None:
+            yield from node_triples(mapping, record)
+            yield from own
+        yield from (triple for triple in statements if triple[0] == subject_iri)
 
 
 def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | None:
@@ -194,7 +188,9 @@ def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | N
     else:
         iri = iri_of_term(found)
         arms = arms_of(mapping, iri)
-        rows = run(incoming_text(list(arms)), {"rows": [{"b": list(arms.values())}]})
+        rows = run(
+            node_text(list(arms), incoming=True), {"rows": [{"b": list(arms.values())}]}
+        )
         iris = {mapping.relationship(row[0]) for row in rows}
         iris |= {TYPE, SUBJECT, PREDICATE, OBJECT}
     return [URIRef(iri) for iri in sorted(iris)]

@@ -179,13 +179,9 @@ def _point_value(text: str, vocabulary: Vocabulary) -> Any:
         return None
     axes = [float(axis) for axis in found[2].split()]
     system = found[1] or f"{vocabulary.base}srid/{_WGS84}"
-    kinds: dict[int, tuple[Any, int]]
-    kinds = {4326: (WGS84Point, 2), 4979: (WGS84Point, 3)}
-    kinds |= {7203: (CartesianPoint, 2), 9157: (CartesianPoint, 3)}
-    for srid, (kind, length) in kinds.items():
-        if system == f"{vocabulary.base}srid/{srid}" and len(axes) == length:
-            return kind(axes)
-    return None
+    points = (WGS84Point(axes), CartesianPoint(axes))
+    ours = (p for p in points if system == f"{vocabulary.base}srid/{p.srid}")
+    return next(ours, None)
 
 
 def _own_time(kind: Any, text: str) -> Any:
