@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.rdf.mapping import LABELS, Mapping
 
 if TYPE_CHECKING:
@@ -198,11 +199,11 @@ def node_text(arms: Sequence[Arm], *, incoming: bool = False) -> str:
 
     Or only the types of the relationships into them.
     """
-    statement = Statement(lines=["UNWIND $rows AS row"])
-    statement.lookup("n", arms, "row.b")
+    found = Statement(lines=["UNWIND $rows AS row"])
+    found.lookup("n", arms, "row.b")
     read = "RETURN elementId(n), labels(n), properties(n)"
     types = "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"
-    return "\n".join([*statement.lines, types if incoming else read])
+    return "\n".join([*found.lines, types if incoming else read])
 
 
 def merge_text(label: str, name: str) -> str:
@@ -210,26 +211,7 @@ def merge_text(label: str, name: str) -> str:
 
     Nodes that are as the rows say are left alone; the corpora of others are returned.
     """
-    belongs = "n.name" if label == "Corpus" else "n.corpus"
-    return (
-        "UNWIND $rows AS row\n"
-        f"MERGE (n:`{label}` {{`{name}`: row.key}})\n"
-        "WITH n, row\n"
-        "WHERE any(p IN keys(row.properties) WHERE n[p] IS NULL\n"
-        "    OR (n[p] <> row.properties[p]\n"
-        "      AND NOT (n[p] <> n[p] AND row.properties[p] <> row.properties[p]))\n"
-        "    OR valueType(n[p]) <> valueType(row.properties[p]))\n"
-        "  OR any(l IN row.labels WHERE NOT l IN labels(n))\n"
-        "  OR any(v IN row.vectors WHERE coalesce(n[v.name] <> v.vector, true))\n"
-        "SET n += row.properties\n"
-        "SET n:$(row.labels)\n"
-        "WITH n, row\n"
-        "CALL (n, row) {\n"
-        "  UNWIND row.vectors AS v\n"
-        "  CALL db.create.setNodeVectorProperty(n, v.name, v.vector)\n"
-        "}\n"
-        f"RETURN DISTINCT {belongs} AS corpus"
-    )
+    return _about("merge", LABEL=label, KEY=name)
 
 
 def pairs_text(
@@ -240,16 +222,12 @@ def pairs_text(
     It is to `read` what is there, or to `create` one or `change` the only one, which
     return the corpora of the nodes.
     """
-    match = (
-        "UNWIND $rows AS row\n"
-        f"MATCH (a:`{source}` {{`{by}`: row.a}})\n"
-        f"MATCH (b:`{target}` {{`{to}`: row.b}})\n"
-    )
-    existing = "MATCH (a)-[r]->(b)\nWHERE type(r) = $name\n"
-    corpora = "UNWIND [a.corpus, b.corpus] AS corpus\nRETURN DISTINCT corpus"
-    if then == "create":
-        made = "CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties\nWITH a, b\n"
-        return f"{match}{made}{corpora}"
-    if then == "change":
-        return f"{match}{existing}SET r += row.properties\nWITH a, b\n{corpora}"
-    return f"{match}{existing}RETURN row.i AS i, collect(properties(r)) AS held"
+    return _about(f"pairs_{then}", SOURCE=source, BY=by, TARGET=target, TO=to)
+
+
+def _about(name: str, **names: str) -> str:
+    """Return a stored statement with names of the table in place of others."""
+    text = statement(f"rdf/{name}")
+    for place, given in names.items():
+        text = text.replace(f"`{place}`", f"`{given}`")
+    return text

@@ -495,8 +495,6 @@ def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
     fits = (
         isinstance(subject, Variable)
         and all(one[0] == subject for one in patterns)
-        and len(free) == len(set(free))
-        and subject not in free
         and all(key in free for key in keys)
         and all(
             one.vars == subject

@@ -49,7 +49,6 @@ _TEXTS = frozenset(label for label, rule in ALL_LABELS.items() if rule.texts)
 """Labels that make a corpus; walks, extractions and institutions are beside it."""
 
 _BATCH = 500
-_FOREVER = 1e9
 
 _Step = tuple[str, dict[str, Any], bool]
 """A statement, its parameters, and whether it returns corpora that it changes."""
@@ -60,8 +59,7 @@ def _check_lengths(staging: Staging, rows: Rows) -> None:
         for iri in [subject] if is_literal else [subject, found]:
             if len(iri.encode()) > _MOST:
                 _refuse(f"The IRI {iri[:60]!r}...", iri)
-        types = (o for p, o in staging.about(subject) if p == TYPE)
-        label = rows.label_of(subject, [o for o in types if isinstance(o, str)])
+        label = rows.label_of(subject, staging.about(subject))
         name = rows.name_of(label, predicate)
         if name in {"id", "uri"} | indexed_properties(label):
             _refuse(f"The {name} of {subject[:200]}", found)
@@ -201,7 +199,7 @@ def import_rdf(
     """
     path = Path(source)
     form = format_of(path.name, format)
-    run = Run(connection, Vocabulary(base), _FOREVER)
+    run = Run(connection, Vocabulary(base))
     with ExitStack() as stack:
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="knowtrail-rdf-")
@@ -268,10 +266,7 @@ class _Import:
                 self._staging.ask("edge", *stated)
                 self._staging.ask("stated", *stated, iri)
         unclear = [
-            iri
-            for iri, facts in nodes
-            if self._rows.label_of(iri, [o for _, o in facts if isinstance(o, str)])
-            == "Resource"
+            iri for iri, facts in nodes if self._rows.label_of(iri, facts) == "Resource"
         ]
         found = self._stored(unclear)
         rows = []

@@ -8,15 +8,14 @@ labels, properties and relationship types called `prefix__name`.
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db import labels
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.values import (
     decimal_text,
     is_vector,
@@ -78,9 +77,7 @@ LABELS = {
 
 TERMS = tuple(
     TermRule(label=label, name=name, term=_iri(term), form=next(iter(form), "any"))
-    for label, name, term, *form in json.loads(
-        Path(__file__).with_name("terms.json").read_bytes()
-    )
+    for label, name, term, *form in packaged(__package__, "vocabulary.toml")["terms"]
 )
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
 

@@ -118,7 +118,7 @@ class Run:
 
     connection: Connection
     _vocabulary: Vocabulary
-    seconds: float
+    seconds: float = 1e9
     kept: list[Mapping] = field(default_factory=list)
 
     def __post_init__(self) -> None:

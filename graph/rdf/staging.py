@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Dictionary
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
 
 from knowtrail.graph.errors import RdfError, SourceError
@@ -44,6 +43,9 @@ from knowtrail.graph.rdf.vocabulary import (
     Vocabulary,
     is_iri,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Facts = list[tuple[str, str | Value]]
 """Predicates and objects of one subject."""
@@ -419,7 +421,7 @@ class Rows:
     def node(self, iri: str, facts: Facts, label: str | None) -> NodeRow:
         """Return the node that a subject is."""
         types = [o for p, o in facts if p == TYPE and isinstance(o, str)]
-        label = label or self.label_of(iri, types)
+        label = label or self.label_of(iri, facts)
         properties = self.properties(label, facts)
         key_name, key = self._key(label, iri, properties)
         edges = tuple(
@@ -450,7 +452,7 @@ class Rows:
         held = vector_of(vector, self.mapping.vocabulary)
         return held.datatype.endswith("float32Vector")
 
-    def label_of(self, iri: str, types: Iterable[str]) -> str:
+    def label_of(self, iri: str, facts: Facts) -> str:
         """Return the label of the table whose rule a node follows.
 
         An IRI that a key leads to has that label; any other is a node's own `uri`.
@@ -463,7 +465,7 @@ class Rows:
             for label, rule in LABELS.items()
             if rule.uri
             and label != "Resource"
-            and self.mapping.own_type(label) in types
+            and (TYPE, self.mapping.own_type(label)) in facts
         )
         return next(own, "Resource")
 

@@ -170,7 +170,7 @@ def memory_graph(
     It is of all corpora, unless one is named, and with vectors unless told otherwise.
     """
     register()
-    run = Run(connection, Vocabulary(base), 1e9)
+    run = Run(connection, Vocabulary(base))
     graph = _PathGraph(store=_CopyStore(), bind_namespaces="none")
     names = PREFIXES | run.mapping.vocabulary.prefixes
     for prefix, namespace in names.items():
