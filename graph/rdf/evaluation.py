@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -81,7 +80,7 @@ class LiveResult(SPARQLResult):
         """Take a query, or raise `RdfError` if it cannot be answered."""
         self._ask = ask
         self._kept = False
-        self._names = names
+        self._prefixes = sorted(names(), key=lambda one: -len(one[1]))
         with _one_line_errors():
             try:
                 found = ask()
@@ -100,10 +99,6 @@ class LiveResult(SPARQLResult):
         for held in self._told():
             if held:
                 yield ResultRow(held, self.vars or [])
-
-    @cached_property
-    def _prefixes(self) -> list[tuple[str, Any]]:
-        return sorted(self._names(), key=lambda one: -len(one[1]))
 
     def short(self, iri: str) -> str:
         """Return an IRI as the query may write it: with a prefix, or in full."""

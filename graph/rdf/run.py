@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rdflib.paths import InvPath, MulPath
 from rdflib.term import BNode, Literal, URIRef, Variable
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
@@ -83,8 +84,7 @@ class Steps:
             if not new:
                 return
             reached: dict[Any, None] = {}
-            for start in range(0, len(new), _ROWS):
-                some = new[start : start + _ROWS]
+            for some in batched(new, _ROWS):
                 rows = [{_NEAR: asked[one]} for one in some]
                 steps: list[list[Terms]] = [[] for _ in some]
                 for place, row in self._solve(pattern, rows):

@@ -144,10 +144,6 @@ _IMPLIED = frozenset({f"{XSD}string", f"{RDF}langString"})
 """Datatypes that a literal has without naming them."""
 
 
-class _BadXmlError(Exception):
-    """A file is no XML that may be read: its line, and why."""
-
-
 def _refused(path: Path, line: int | None, why: object) -> RdfError:
     where = "" if line is None else f", line {line}"
     text = " ".join(str(why).split())[:200].rstrip(".")
@@ -170,8 +166,6 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror or error}): name an RDF file."
         raise SourceError(msg) from error
-    except _BadXmlError as error:
-        raise _refused(path, *error.args) from error
     except SyntaxError as error:
         why = _PLACE.sub("", error.msg)
         if "remote contexts" in why:
@@ -245,6 +239,10 @@ def _name(term: Any) -> str:
     return text
 
 
+def _bad_xml(why: str, line: int) -> SyntaxError:
+    return SyntaxError(why, (None, line, None, None))
+
+
 class _CheckedXml:
     """XML that is read while it is well-formed and cannot grow; its prefixes stay."""
 
@@ -268,14 +266,13 @@ class _CheckedXml:
         try:
             self._parser.Parse(data, final)
         except expat.ExpatError as error:
-            why = expat.errors.messages[error.code]
-            raise _BadXmlError(error.lineno, why) from error
+            raise _bad_xml(expat.errors.messages[error.code], error.lineno) from error
 
     def _declared(self, name: str, _: Any, value: str | None, *__: Any) -> None:
         """Refuse an entity that is elsewhere, or holds another one."""
         if value is None or "&" in value:
             why = f"entity {name[:80]!r} holds another one, or is elsewhere"
-            raise _BadXmlError(self._parser.CurrentLineNumber, why)
+            raise _bad_xml(why, self._parser.CurrentLineNumber)
 
 
 _NAMESPACE = re.compile(r"(.*[#/](?=[^#/]+$)|[^:]*:)(.*)", re.DOTALL)

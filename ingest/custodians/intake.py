@@ -10,6 +10,7 @@ import time
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import ROWS, batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.report import IngestReport
-
-
-_BATCH = 1000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -206,23 +204,20 @@ class _Run:
         self.report = CustodianReport(corpus=self._corpus, source=self._source.name)
 
     def store(self, seen: Seen, *, replace: bool) -> None:
-        batch: list[dict[str, Any]] = []
-        for custodian in self._source.custodians(seen):
-            if isinstance(custodian, Failure):
-                self.report.failed += 1
-                if len(self.report.failures) < 50:
-                    told = f"{custodian.title}: {custodian.message}"
-                    self.report.failures.append(told)
-                continue
-            batch.append(custodian.properties(self._corpus))
-            if len(batch) == _BATCH:
-                self._write(batch, replace=replace)
-                batch = []
-            self._progress("custodians", self._source.position, self._source.size)
-        if batch:
+        for batch in batched(self._sound(seen)):
             self._write(batch, replace=replace)
         self.report.findings = self._source.findings
         self.report.repeated = self._source.repeated
+
+    def _sound(self, seen: Seen) -> Iterator[dict[str, Any]]:
+        for one in self._source.custodians(seen):
+            if not isinstance(one, Failure):
+                self._progress("custodians", self._source.position, self._source.size)
+                yield one.properties(self._corpus)
+                continue
+            self.report.failed += 1
+            if len(self.report.failures) < 50:
+                self.report.failures.append(f"{one.title}: {one.message}")
 
     def _write(self, batch: Sequence[dict[str, Any]], *, replace: bool) -> None:
         ids = [row["id"] for row in batch]
@@ -297,7 +292,7 @@ class _Run:
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
         after = ""
         while page := self._connection.read(
-            "custodians/page", corpus=self._corpus, after=after, limit=_BATCH
+            "custodians/page", corpus=self._corpus, after=after, limit=ROWS
         ):
             yield page
             after = page[-1]["id"]
