@@ -103,8 +103,6 @@ class Statement:
 
     def members(self, variable: str, names: Sequence[str]) -> str:
         """Return the expression of all members of some properties, as one list."""
-        if len(names) == 1:
-            return f"[] + {self.property(variable, names[0])}"
         parts = (f"coalesce({self.property(variable, name)}, [])" for name in names)
         return " + ".join(["[]", *parts])
 
@@ -127,9 +125,9 @@ class Statement:
 
     def has_label(self, variable: str, labels: Iterable[str]) -> str:
         """Return the condition that a node has one of some labels."""
-        plain = [f"`{label}`" for label in labels if _PLAIN.fullmatch(label)]
+        plain = [label for label in labels if _PLAIN.fullmatch(label)]
         odd = [label for label in labels if not _PLAIN.fullmatch(label)]
-        parts = [f"{variable}:{'|'.join(plain)}"] if plain else []
+        parts = [variable + _either(plain)] if plain else []
         if odd:
             parts.append(
                 f"any(l IN labels({variable}) WHERE l IN {self.param(list(odd))})"
@@ -138,10 +136,8 @@ class Statement:
 
     def node(self, variable: str, labels: Sequence[str]) -> None:
         """Match a node by its labels alone; any label where none is given."""
-        plain = all(_PLAIN.fullmatch(label) for label in labels)
-        names = "|".join(f"`{label}`" for label in labels) if plain else ""
-        self.lines.append(f"MATCH ({variable}{':' + names if names else ''})")
-        if labels and not plain:
+        self.lines.append(f"MATCH ({variable}{_either(labels)})")
+        if labels and not _either(labels):
             self.where(self.has_label(variable, labels))
 
     def lookup(self, variable: str, arms: Sequence[Arm], value: str) -> None:
@@ -159,12 +155,8 @@ class Statement:
 
     def edge(self, edge: str, source: str, target: str, names: Sequence[str]) -> None:
         """Match a relationship of one of some types; of any where none is given."""
-        plain = all(_PLAIN.fullmatch(name) for name in names)
-        types = "|".join(f"`{name}`" for name in names) if plain else ""
-        self.lines.append(
-            f"MATCH ({source})-[{edge}{':' + types if types else ''}]->({target})"
-        )
-        if names and not plain:
+        self.lines.append(f"MATCH ({source})-[{edge}{_either(names)}]->({target})")
+        if names and not _either(names):
             self.where(f"type({edge}) IN {self.param(list(names))}")
 
     def where(self, condition: str) -> None:
@@ -175,6 +167,12 @@ class Statement:
             self.lines.append(f"WHERE {condition}")
         else:
             self.lines += ["WITH *", f"WHERE {condition}"]
+
+
+def _either(names: Sequence[str]) -> str:
+    """Return labels or types of which one is meant, nothing where one is not plain."""
+    plain = bool(names) and all(_PLAIN.fullmatch(name) for name in names)
+    return ":" + "|".join(f"`{name}`" for name in names) if plain else ""
 
 
 def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool) -> str:

@@ -15,6 +15,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Dictionary
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -378,10 +379,8 @@ class Rows:
         if form == "year" and literal.datatype in DATES:
             return literal.text
         if form == "decimal" and literal.datatype == f"{XSD}decimal":
-            try:
+            with suppress(ValueError):
                 return float(literal.text)
-            except ValueError:
-                return None
         return self.mapping.stored(literal, foreign=False)
 
     def _value(self, values: dict[Value, Any], order: str | None) -> Any:
