@@ -10,7 +10,7 @@ import time
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.batches import ROWS, batched
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.report import IngestReport
+
+
+_BATCH = 1000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -204,7 +207,7 @@ class _Run:
         self.report = CustodianReport(corpus=self._corpus, source=self._source.name)
 
     def store(self, seen: Seen, *, replace: bool) -> None:
-        for batch in batched(self._sound(seen)):
+        for batch in batched(self._sound(seen), _BATCH):
             self._write(batch, replace=replace)
         self.report.findings = self._source.findings
         self.report.repeated = self._source.repeated
@@ -292,7 +295,7 @@ class _Run:
     def _pages(self) -> Iterator[list[dict[str, Any]]]:
         after = ""
         while page := self._connection.read(
-            "custodians/page", corpus=self._corpus, after=after, limit=ROWS
+            "custodians/page", corpus=self._corpus, after=after, limit=_BATCH
         ):
             yield page
             after = page[-1]["id"]
