@@ -12,6 +12,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db import labels
@@ -117,6 +118,16 @@ class Mapping:
         if not isinstance(key, str) or rule.key == "uri":
             return None
         return self.vocabulary.node(label, key)
+
+    def class_iri(
+        self, labels: Iterable[str], properties: Dictionary[str, Any]
+    ) -> str | None:
+        """Return the type that a custodian has by an instance-of to a node, if any."""
+        if self.primary(labels) != "OntologyClass":
+            return None
+        iri = self.node_iri("OntologyClass", properties)
+        is_none = iri is None or iri.startswith("_:") or iri in table_types(self)
+        return None if is_none else iri
 
     def is_own_uri(self, uri: object) -> bool:
         """Return whether a `uri` can be a node's IRI: one that no key leads to."""
@@ -234,6 +245,13 @@ class Mapping:
             return f"{literal.text}@{literal.language}"
         name = self.shorten(literal.datatype)
         return None if name is None else f"{literal.text}^^{name}"
+
+
+@lru_cache
+def table_types(mapping: Mapping) -> frozenset[str]:
+    """Return every type that nodes have by their labels in the table."""
+    own = {mapping.own_type(label) for label in LABELS}
+    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
 
 
 _RULES = {(rule.label, rule.name): rule for rule in TERMS}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
-from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping, table_types
 from knowtrail.graph.rdf.vocabulary import RDF
 
 if TYPE_CHECKING:
@@ -116,12 +116,6 @@ def _property_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
     names = dict.fromkeys(general)
     of_statement = replace(of_node, subject=STATEMENT, names=tuple(names), labels=None)
     return [of_node, of_statement] if general else [of_node]
-
-
-def table_types(mapping: Mapping) -> frozenset[str]:
-    """Return every type that nodes have by their labels in the table."""
-    own = {mapping.own_type(label) for label in LABELS}
-    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
 
 
 def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:

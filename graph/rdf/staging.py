@@ -25,14 +25,13 @@ from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.export import ESCAPED, oxigraph_format
-from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, table_types
 from knowtrail.graph.rdf.patterns import (
     OBJECT,
     PREDICATE,
     STATEMENT_CLASS,
     SUBJECT,
     TYPE,
-    table_types,
 )
 from knowtrail.graph.rdf.values import is_vector, ordered, vector_of
 from knowtrail.graph.rdf.vocabulary import (

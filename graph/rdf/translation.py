@@ -26,7 +26,6 @@ from knowtrail.graph.rdf.patterns import (
     STATEMENT_CLASS,
     Reading,
     is_variable,
-    table_types,
 )
 from knowtrail.graph.rdf.values import Runner, Solution, literal_term, node_term
 
@@ -157,7 +156,6 @@ class Translation:
         self._optional = [
             [self._field(one) for one in group] for group in self.optional
         ]
-        self._table_types = table_types(self.mapping)
         # Short texts, which often come again, are remembered.
         self._remembered = lru_cache(_REMEMBERED)(self._literals)
 
@@ -470,10 +468,13 @@ class Translation:
             if reading.subject == STATEMENT:
                 return {URIRef(STATEMENT_CLASS)}
             primary, held = labels[subject]
-            types = set(self.mapping.types(held, primary))
+            types: set[str | None] = {*self.mapping.types(held, primary)}
             if columns and primary == "Custodian":
-                types |= self._class_iris(record[columns[0][1]])
-            return {URIRef(kind) for kind in types}
+                types |= {
+                    self.mapping.class_iri(one, {"id": key, "uri": uri})
+                    for one, key, uri in record[columns[0][1]]
+                }
+            return {URIRef(kind) for kind in types if kind is not None}
         if reading.form == "predicate":
             edge = next(e for e in self._edges if e.term == subject)
             return {URIRef(self.mapping.relationship(record[edge.columns[0]]))}
@@ -497,15 +498,6 @@ class Translation:
             if held_by == predicate
             for literal in literals
         )
-
-    def _class_iris(self, classes: Sequence[Sequence[Any]]) -> set[str]:
-        iris = set()
-        for labels, key, uri in classes:
-            if self.mapping.primary(labels) == "OntologyClass":
-                iri = self.mapping.node_iri("OntologyClass", {"id": key, "uri": uri})
-                if iri is not None and not iri.startswith("_:"):
-                    iris.add(iri)
-        return iris - self._table_types
 
 
 def _parallel(edge: Edge) -> str:

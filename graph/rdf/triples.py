@@ -15,7 +15,7 @@ from rdflib.term import Literal, URIRef
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.rdf.clauses import arms_of, node_text, page_text
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, numbered
-from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
+from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE
 from knowtrail.graph.rdf.values import Runner, candidates, iri_of_term
 from knowtrail.graph.rdf.vocabulary import RDF, Value
 
@@ -78,25 +78,19 @@ def _edge_triples(
     mapping: Mapping,
     source: NodeRecord,
     edges: Sequence[Sequence[Any]],
-    table_types: frozenset[str],
 ) -> tuple[list[Triple], list[Triple]]:
     """Return triples of the relationships from a node: its own, and of statements."""
     groups: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     types: set[str] = set()
     for name, server, properties, labels, key, other, uri in edges:
-        label = mapping.primary(labels)
-        if label is None:
-            continue
-        target = mapping.node_iri(label, {"id": key, "name": other, "uri": uri})
+        label, held = mapping.primary(labels), {"id": key, "name": other, "uri": uri}
+        target = None if label is None else mapping.node_iri(label, held)
         if target is None:
             continue
         groups.setdefault((name, target), []).append((server, properties))
-        if (
-            (source[1], name, label) == ("Custodian", "INSTANCE_OF", "OntologyClass")
-            and not target.startswith("_:")
-            and target not in table_types
-        ):
-            types.add(target)
+        is_instance = (source[1], name) == ("Custodian", "INSTANCE_OF")
+        if is_instance and (kind := mapping.class_iri(labels, held)) is not None:
+            types.add(kind)
     types -= set(mapping.types(source[2], source[1]))
     own: list[Triple] = [(source[0], f"{RDF}type", kind) for kind in sorted(types)]
     statements: list[Triple] = []
@@ -136,7 +130,6 @@ def graph_triples(
     node_done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Triple]:
     """Yield every triple of the graph, once, those of one subject together."""
-    classes = table_types(mapping)
     done = 0
     for records, names in _read_nodes(run, mapping, corpus=corpus):
         params = {"names": names, "corpus": corpus}
@@ -147,7 +140,7 @@ def graph_triples(
             while waiting is not None and waiting[0] == place:
                 edges.append(waiting[1:])
                 waiting = next(found, None)
-            own, statements = _edge_triples(mapping, record, edges, classes)
+            own, statements = _edge_triples(mapping, record, edges)
             yield from node_triples(mapping, record, embeddings=embeddings)
             yield from own
             yield from statements
@@ -169,7 +162,7 @@ def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
         found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
         edges = [edge[1:] for edge in found]
         record = (iri, label, labels, properties)
-        own, statements = _edge_triples(mapping, record, edges, table_types(mapping))
+        own, statements = _edge_triples(mapping, record, edges)
         if parsed is None:
             yield from node_triples(mapping, record)
             yield from own
