@@ -228,31 +228,19 @@ class _Run:
             row["id"]: row["hash"]
             for row in self._connection.read("custodians/hashes", ids=ids)
         }
-        new = [row for row in batch if row["id"] not in stored]
-        changed = [
+        added = len(batch) - len(stored)
+        rows = [
             row
             for row in batch
-            if replace
-            and stored.get(row["id"], row["contentHash"]) != row["contentHash"]
+            if row["id"] not in stored
+            or (replace and stored[row["id"]] != row["contentHash"])
         ]
-        self.report.added += len(new)
-        self.report.updated += len(changed)
-        self.report.skipped += len(batch) - len(new) - len(changed)
-        if not new and not changed:
-            return
-        rows = [*new, *changed]
-        classes = [
-            {"name": name, "uri": class_uri(name)}
-            for name in sorted({row["className"] for row in rows})
-        ]
-        instances = [
-            {"id": row["id"], "classUri": class_uri(row["className"])} for row in rows
-        ]
-        self._connection.write_all([
-            ("custodians/classes", {"rows": classes}),
-            ("custodians/store", {"rows": rows}),
-            ("custodians/instances", {"rows": instances}),
-        ])
+        self.report.added += added
+        self.report.updated += len(rows) - added
+        self.report.skipped += len(batch) - len(rows)
+        if rows:
+            heritage = class_uri("")
+            self._connection.write("custodians/store", rows=rows, heritage=heritage)
 
     def open(
         self, embedder: Embedder | None, settings: Settings, cleanup: Cleanup
