@@ -79,8 +79,9 @@ class LiveResult(SPARQLResult):
     ) -> None:
         """Take a query, or raise `RdfError` if it cannot be answered."""
         self._ask = ask
+        self._prefixes: list[tuple[str, Any]] | None = None
         self._kept = False
-        self._prefixes = sorted(names(), key=lambda one: -len(one[1]))
+        self._names = names
         with _one_line_errors():
             try:
                 found = ask()
@@ -102,6 +103,8 @@ class LiveResult(SPARQLResult):
 
     def short(self, iri: str) -> str:
         """Return an IRI as the query may write it: with a prefix, or in full."""
+        if self._prefixes is None:
+            self._prefixes = sorted(self._names(), key=lambda one: -len(one[1]))
         for prefix, namespace in self._prefixes:
             local = iri.removeprefix(namespace)
             if local != iri and _LOCAL.fullmatch(local):
