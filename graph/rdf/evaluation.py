@@ -421,7 +421,7 @@ def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
             variable, sign, literal = one.expr, one.op, one.other
             if isinstance(literal, Variable):
                 variable, sign, literal = literal, _FLIPPED[sign], variable
-            number = getattr(literal, "value", None)  # of the text "1" there is none
+            number: Any = getattr(literal, "value", None)  # "1" is a text
             if not isinstance(variable, Variable) or type(number) not in _NUMBERS:
                 continue
             if abs(number) < 2**53:

@@ -43,6 +43,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_XSD = str(XSD)
 _TEXTS = frozenset({None, XSD.string, XSD.normalizedString, XSD.token})
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -98,7 +99,7 @@ def _value(literal: Literal) -> tuple[str, Any] | None:
         value = _BOOLEANS.get(str(literal))
         return None if value is None else ("boolean", value)
     is_number = isinstance(value, int | float | Decimal) and not literal.ill_typed
-    return ("number", value) if is_number and kind.startswith(str(XSD)) else None
+    return ("number", value) if is_number and str(kind).startswith(_XSD) else None
 
 
 def _aligned(one: Any, other: Any) -> tuple[Any, Any]:
@@ -122,7 +123,7 @@ def _told(one: Literal, sign: str, other: Literal) -> bool | None:
         return None
     # A time with a zone and one without are unequal to it, wherever they are near.
     unclear = one != other and one.datatype == other.datatype and found["less"] is None
-    if found["r"] is None or (unclear and not one.datatype.endswith("uration")):
+    if found["r"] is None or (unclear and not str(one.datatype).endswith("uration")):
         return None
     return bool(found["r"].value == "true")
 

@@ -38,7 +38,7 @@ _TITLES = [
     for letter, words, confidence in _KNOWN["titles"]
 ]
 _SITE = [(one, re.compile(word, re.IGNORECASE)) for one, word in _KNOWN["sites"]]
-_IS = {
+_IS: dict[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in _KNOWN["patterns"].items()
 }
