@@ -406,11 +406,9 @@ class Rows:
         return self.mapping.shorten(iri) or f"{prefix}__{local}"
 
     def _prefix(self, namespace: str) -> str:
-        for prefix, other in self._preferred:
-            fits = _PREFIX_NAME.fullmatch(prefix) and prefix not in self._foreign
-            if other == namespace and fits:
-                return prefix
-        names = (f"ns{number}" for number in itertools.count())
+        wanted = [p for p, other in self._preferred if other == namespace]
+        given = (prefix for prefix in wanted if _PREFIX_NAME.fullmatch(prefix))
+        names = itertools.chain(given, (f"ns{n}" for n in itertools.count()))
         return next(name for name in names if name not in self._foreign)
 
     def node(self, iri: str, facts: Facts, label: str | None) -> NodeRow:

@@ -313,17 +313,16 @@ class Translation:
         if entity.arms is not None or entity.label is None:
             return []
         own = self._rule_names(reading, [entity.label]) or names
+        if len(own) != 1:
+            return []
+        seek = self.statement.can_seek(entity.variable, own[0], values)
         others = [
             label
             for label in entity.possible
             if set(self._rule_names(reading, [label])) - set(own)
         ]
-        if len(own) != 1:
-            return []
-        seek = self.statement.can_seek(entity.variable, own[0], values)
-        if not others:
-            return [seek]
-        return [f"({seek} OR {self.statement.has_label(entity.variable, others)})"]
+        other = f" OR {self.statement.has_label(entity.variable, others)}"
+        return [f"({seek}{other})" if others else seek]
 
     def _names(self, reading: Reading) -> list[str]:
         if reading.subject == STATEMENT or reading.labels is None:

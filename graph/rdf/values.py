@@ -232,15 +232,11 @@ def ordered(literals: set[Value], order: str | None) -> list[Value]:
     then sorted.
     """
     distinct = sorted(literals)
-    if order is None:
-        return distinct
-    texts = order.split()
-    if not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
-        return distinct
-    places = list(map(int, texts))
-    if set(places) != set(range(len(distinct))):
-        return distinct
-    return [distinct[place] for place in places]
+    texts = (order or "").split()
+    is_order = all(re.fullmatch(r"\d{1,9}", text) for text in texts)
+    places = list(map(int, texts)) if is_order else []
+    fits = set(places) == set(range(len(distinct)))
+    return [distinct[place] for place in places] if fits else distinct
 
 
 def decimal_text(value: float) -> str:
