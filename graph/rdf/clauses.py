@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.rdf.mapping import LABELS, Mapping
 
 if TYPE_CHECKING:
@@ -102,8 +103,6 @@ class Statement:
 
     def members(self, variable: str, names: Sequence[str]) -> str:
         """Return the expression of all members of some properties, as one list."""
-        if len(names) == 1:
-            return f"[] + {self.property(variable, names[0])}"
         parts = (f"coalesce({self.property(variable, name)}, [])" for name in names)
         return " + ".join(["[]", *parts])
 
@@ -126,9 +125,9 @@ class Statement:
 
     def has_label(self, variable: str, labels: Iterable[str]) -> str:
         """Return the condition that a node has one of some labels."""
-        plain = [f"`{label}`" for label in labels if _PLAIN.fullmatch(label)]
+        plain = [label for label in labels if _PLAIN.fullmatch(label)]
         odd = [label for label in labels if not _PLAIN.fullmatch(label)]
-        parts = [f"{variable}:{'|'.join(plain)}"] if plain else []
+        parts = [variable + _either(plain)] if plain else []
         if odd:
             parts.append(
                 f"any(l IN labels({variable}) WHERE l IN {self.param(list(odd))})"
@@ -137,10 +136,8 @@ class Statement:
 
     def node(self, variable: str, labels: Sequence[str]) -> None:
         """Match a node by its labels alone; any label where none is given."""
-        plain = all(_PLAIN.fullmatch(label) for label in labels)
-        names = "|".join(f"`{label}`" for label in labels) if plain else ""
-        self.lines.append(f"MATCH ({variable}{':' + names if names else ''})")
-        if labels and not plain:
+        self.lines.append(f"MATCH ({variable}{_either(labels)})")
+        if labels and not _either(labels):
             self.where(self.has_label(variable, labels))
 
     def lookup(self, variable: str, arms: Sequence[Arm], value: str) -> None:
@@ -158,12 +155,8 @@ class Statement:
 
     def edge(self, edge: str, source: str, target: str, names: Sequence[str]) -> None:
         """Match a relationship of one of some types; of any where none is given."""
-        plain = all(_PLAIN.fullmatch(name) for name in names)
-        types = "|".join(f"`{name}`" for name in names) if plain else ""
-        self.lines.append(
-            f"MATCH ({source})-[{edge}{':' + types if types else ''}]->({target})"
-        )
-        if names and not plain:
+        self.lines.append(f"MATCH ({source})-[{edge}{_either(names)}]->({target})")
+        if names and not _either(names):
             self.where(f"type({edge}) IN {self.param(list(names))}")
 
     def where(self, condition: str) -> None:
@@ -174,6 +167,12 @@ class Statement:
             self.lines.append(f"WHERE {condition}")
         else:
             self.lines += ["WITH *", f"WHERE {condition}"]
+
+
+def _either(names: Sequence[str]) -> str:
+    """Return labels or types of which one is meant, nothing where one is not plain."""
+    plain = bool(names) and all(_PLAIN.fullmatch(name) for name in names)
+    return ":" + "|".join(f"`{name}`" for name in names) if plain else ""
 
 
 def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool) -> str:
@@ -193,21 +192,16 @@ def page_text(label: str, key: str, *, first: bool, unkeyed: bool, corpus: bool)
     )
 
 
-def node_text(arms: Sequence[Arm]) -> str:
-    """Return the statement that reads the nodes that some keys have."""
-    statement = Statement(lines=["UNWIND $rows AS row"])
-    statement.lookup("n", arms, "row.b")
-    return "\n".join([
-        *statement.lines,
-        "RETURN elementId(n), labels(n), properties(n)",
-    ])
+def node_text(arms: Sequence[Arm], *, incoming: bool = False) -> str:
+    """Return the statement that reads the nodes that some keys have.
 
-
-def incoming_text(arms: Sequence[Arm]) -> str:
-    """Return the statement that reads the types of relationships into a node."""
-    statement = Statement(lines=["UNWIND $rows AS row"])
-    statement.lookup("n", arms, "row.b")
-    return "\n".join([*statement.lines, "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"])
+    Or only the types of the relationships into them.
+    """
+    found = Statement(lines=["UNWIND $rows AS row"])
+    found.lookup("n", arms, "row.b")
+    read = "RETURN elementId(n), labels(n), properties(n)"
+    types = "MATCH ()-[r]->(n)\nRETURN DISTINCT type(r)"
+    return "\n".join([*found.lines, types if incoming else read])
 
 
 def merge_text(label: str, name: str) -> str:
@@ -215,26 +209,7 @@ def merge_text(label: str, name: str) -> str:
 
     Nodes that are as the rows say are left alone; the corpora of others are returned.
     """
-    belongs = "n.name" if label == "Corpus" else "n.corpus"
-    return (
-        "UNWIND $rows AS row\n"
-        f"MERGE (n:`{label}` {{`{name}`: row.key}})\n"
-        "WITH n, row\n"
-        "WHERE any(p IN keys(row.properties) WHERE n[p] IS NULL\n"
-        "    OR (n[p] <> row.properties[p]\n"
-        "      AND NOT (n[p] <> n[p] AND row.properties[p] <> row.properties[p]))\n"
-        "    OR valueType(n[p]) <> valueType(row.properties[p]))\n"
-        "  OR any(l IN row.labels WHERE NOT l IN labels(n))\n"
-        "  OR any(v IN row.vectors WHERE coalesce(n[v.name] <> v.vector, true))\n"
-        "SET n += row.properties\n"
-        "SET n:$(row.labels)\n"
-        "WITH n, row\n"
-        "CALL (n, row) {\n"
-        "  UNWIND row.vectors AS v\n"
-        "  CALL db.create.setNodeVectorProperty(n, v.name, v.vector)\n"
-        "}\n"
-        f"RETURN DISTINCT {belongs} AS corpus"
-    )
+    return _about("merge", LABEL=label, KEY=name)
 
 
 def pairs_text(
@@ -245,16 +220,12 @@ def pairs_text(
     It is to `read` what is there, or to `create` one or `change` the only one, which
     return the corpora of the nodes.
     """
-    match = (
-        "UNWIND $rows AS row\n"
-        f"MATCH (a:`{source}` {{`{by}`: row.a}})\n"
-        f"MATCH (b:`{target}` {{`{to}`: row.b}})\n"
-    )
-    existing = "MATCH (a)-[r]->(b)\nWHERE type(r) = $name\n"
-    corpora = "UNWIND [a.corpus, b.corpus] AS corpus\nRETURN DISTINCT corpus"
-    if then == "create":
-        made = "CREATE (a)-[r:$($name)]->(b)\nSET r = row.properties\nWITH a, b\n"
-        return f"{match}{made}{corpora}"
-    if then == "change":
-        return f"{match}{existing}SET r += row.properties\nWITH a, b\n{corpora}"
-    return f"{match}{existing}RETURN row.i AS i, collect(properties(r)) AS held"
+    return _about(f"pairs_{then}", SOURCE=source, BY=by, TARGET=target, TO=to)
+
+
+def _about(name: str, **names: str) -> str:
+    """Return a stored statement with names of the table in place of others."""
+    text = statement(f"rdf/{name}")
+    for place, given in names.items():
+        text = text.replace(f"`{place}`", f"`{given}`")
+    return text

@@ -7,11 +7,10 @@ for many rows at once. Everything else is rdflib's own evaluation, watched for t
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -47,6 +46,7 @@ _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
+_NUMBERS = frozenset({int, float, Decimal})
 _WATCHED = {
     "Join": evaluate.evalJoin,
     "LeftJoin": evaluate.evalLeftJoin,
@@ -79,9 +79,15 @@ class LiveResult(SPARQLResult):
     ) -> None:
         """Take a query, or raise `RdfError` if it cannot be answered."""
         self._ask = ask
+        self._prefixes: list[tuple[str, Any]] | None = None
         self._kept = False
         self._names = names
-        super().__init__(self._asked())
+        with _one_line_errors():
+            try:
+                found = ask()
+            except PrefixesChangedError:
+                found = ask()
+        super().__init__(found)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield rows, or the triples or the truth value of other forms of queries.
@@ -91,17 +97,14 @@ class LiveResult(SPARQLResult):
         if self.type != "SELECT" or self._kept:
             yield from super().__iter__()
             return
-        rows, self._genbindings = self._genbindings, None
-        for held in rows or self._told(self._asked()["bindings"]):
+        for held in self._told():
             if held:
                 yield ResultRow(held, self.vars or [])
 
-    @cached_property
-    def _prefixes(self) -> list[tuple[str, Any]]:
-        return sorted(self._names(), key=lambda one: -len(one[1]))
-
     def short(self, iri: str) -> str:
         """Return an IRI as the query may write it: with a prefix, or in full."""
+        if self._prefixes is None:
+            self._prefixes = sorted(self._names(), key=lambda one: -len(one[1]))
         for prefix, namespace in self._prefixes:
             local = iri.removeprefix(namespace)
             if local != iri and _LOCAL.fullmatch(local):
@@ -112,33 +115,23 @@ class LiveResult(SPARQLResult):
     def bindings(self) -> Any:
         """Return all rows, as mappings."""
         if self.type == "SELECT" and not self._kept:
-            rows, self._genbindings = self._genbindings, None
-            self._bindings = list(rows or self._told(self._asked()["bindings"]))
+            self._bindings = list(self._told())
             self._kept = True
         return self._bindings
 
     @bindings.setter
     def bindings(self, rows: Any) -> None:
-        self._bindings = []
-        self._genbindings = None if rows is None else self._told(rows)
-        self._kept = False
+        self._begun = rows
 
-    def _asked(self) -> Dictionary[str, Any]:
-        """Begin to answer, once more where the database's prefixes had changed."""
-        with _one_line_errors():
-            try:
-                return self._ask()
-            except PrefixesChangedError:
-                return self._ask()
-
-    def _told(self, rows: Any) -> Iterator[Any]:
+    def _told(self) -> Iterator[Any]:
         """Yield rows; ask once more where the database's prefixes had changed."""
         # Only the first statement of a query finds that: rows that came before it do
         # not depend on the database, and are the same ones then.
+        rows, self._begun = self._begun, None
         done = 0
         with _one_line_errors():
             try:
-                for row in rows:
+                for row in self._ask()["bindings"] if rows is None else rows:
                     yield row
                     done += 1
             except PrefixesChangedError:
@@ -211,44 +204,15 @@ def _demanded(condition: Any) -> list[Any]:
     return [one for part in parts for one in _demanded(part)]
 
 
-def _tests_existence(condition: Any) -> bool:
-    name = getattr(condition, "name", "")
-    return name in _EXISTENCE and _inner(condition) is not None
-
-
-def _existing(
-    run: Any,
-    ctx: QueryContext,
-    test: CompValue,
-    rows: Iterable[FrozenBindings],
-    seen: Callable[[FrozenBindings], FrozenBindings],
-) -> Iterator[FrozenBindings]:
-    block, condition = _inner(test) or ((), None)
-    wanted = test.name == "Builtin_EXISTS"
-    for batch in batches(rows):
-        run.check()
-        inner = [ctx.thaw(seen(row)) for row in batch]
-        known = [dict(one.bindings.items()) for one in inner]
-        matched: set[int] = set()
-        plans = _plans_of(run, ctx, block, also=known[0]) or []
-        for place, solution in _solved(run, ctx, plans, known):
-            if place not in matched and (
-                condition is None
-                or _ebv(condition, FrozenBindings(inner[place], solution))
-            ):
-                matched.add(place)
-        yield from (
-            row for place, row in enumerate(batch) if (place in matched) == wanted
-        )
-
-
-def _inner(test: CompValue) -> tuple[Any, Any] | None:
-    """Return the block of a test and the condition on it, None if it is no block."""
-    part, condition = test.graph, None
+def _existence(condition: Any) -> tuple[Any, Any] | None:
+    """Return the block of an EXISTS and the condition on it, None if it is no block."""
+    if getattr(condition, "name", "") not in _EXISTENCE:
+        return None
+    part, rest = condition.graph, None
     if part.name == "Filter" and part.no_isolated_scope:
-        part, condition = part.p, part.expr
+        part, rest = part.p, part.expr
     block = _plain_block(part)
-    return None if block is None else (block, condition)
+    return None if block is None else (block, rest)
 
 
 class _Normalizing:
@@ -413,18 +377,40 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     if rows is None:
         rows = evaluate.evalPart(ctx, part.p)
     demanded = _demanded(part.expr)
-    rest = [one for one in demanded if not _tests_existence(one)]
-    isolated = not part.no_isolated_scope
+    rest = [one for one in demanded if _existence(one) is None]
 
     def seen(row: FrozenBindings) -> FrozenBindings:
-        return row.forget(ctx, _except=part._vars) if isolated else row
+        scoped = part.no_isolated_scope
+        return row if scoped else row.forget(ctx, _except=part._vars)
 
     passed: Iterator[FrozenBindings] = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
-    for test in filter(_tests_existence, demanded):
-        passed = _existing(run, ctx, test, passed, seen)
+    for test in demanded:
+        if (asked := _existence(test)) is not None:
+            passed = _existing(run, ctx, test.name, asked, passed, seen)
     yield from passed
+
+
+def _existing(
+    run: Any,
+    ctx: QueryContext,
+    name: str,
+    asked: tuple[Any, Any],
+    rows: Iterable[FrozenBindings],
+    seen: Callable[[FrozenBindings], FrozenBindings],
+) -> Iterator[FrozenBindings]:
+    block, condition = asked
+    for batch, solutions in _extended(run, ctx, block, rows, seen):
+        matched = {
+            place
+            for place, solution in solutions
+            if condition is None or _ebv(condition, FrozenBindings(ctx, solution))
+        }
+        wanted = name == "Builtin_EXISTS"
+        yield from (
+            row for place, row in enumerate(batch) if (place in matched) == wanted
+        )
 
 
 def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
@@ -432,50 +418,41 @@ def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
     found: dict[Any, list[tuple[str, float]]] = {}
     for one in _demanded(expression):
         if getattr(one, "name", "") == "RelationalExpression" and one.op in _FLIPPED:
-            sides = (one.expr, one.op, one.other)
-            if isinstance(one.other, Variable):
-                sides = (one.other, _FLIPPED[one.op], one.expr)
-            variable, sign, literal = sides
-            number = _number(literal)
-            if isinstance(variable, Variable) and number is not None:
-                found.setdefault(variable, []).extend(_wider(sign, number))
+            variable, sign, literal = one.expr, one.op, one.other
+            if isinstance(literal, Variable):
+                variable, sign, literal = literal, _FLIPPED[sign], variable
+            number: Any = getattr(literal, "value", None)  # "1" is a text
+            if not isinstance(variable, Variable) or type(number) not in _NUMBERS:
+                continue
+            if abs(number) < 2**53:
+                limits, number = found.setdefault(variable, []), float(number)
+                if sign[0] != "<":
+                    limits.append((">=", number - abs(number) * 1e-12))
+                if sign[0] != ">":
+                    limits.append(("<=", number + abs(number) * 1e-12))
     return tuple((variable, tuple(some)) for variable, some in found.items())
 
 
-def _number(term: Any) -> float | None:
-    value = getattr(term, "value", None)
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return None  # the text "1" is compared as text
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if abs(number) < 2**53 else None
-
-
-def _wider(sign: str, number: float) -> list[tuple[str, float]]:
-    low, high = number - abs(number) * 1e-12, number + abs(number) * 1e-12
-    if sign == "=":
-        return [(">=", low), ("<=", high)]
-    return [("<=", high)] if sign.startswith("<") else [(">=", low)]
-
-
 def _extended(
-    run: Any, ctx: QueryContext, block: Sequence[Alternative], left: CompValue
+    run: Any,
+    ctx: QueryContext,
+    block: Sequence[Alternative],
+    rows: Iterable[FrozenBindings],
+    seen: Callable[[FrozenBindings], FrozenBindings] = lambda row: row,
 ) -> Iterator[tuple[Sequence[Any], Iterator[tuple[int, Any]]]]:
-    """Yield batches of the left side's rows, each with what the block adds to which."""
+    """Yield batches of rows, each with what the block adds to which."""
     plans = None
-    for batch in batches(evaluate.evalPart(ctx, left)):
+    for batch in batches(rows):
         run.check()
-        known = [dict(ctx.thaw(row).bindings.items()) for row in batch]
-        plans = plans or _plans_of(run, ctx, block, also=batch[0]) or []
+        known = [dict(ctx.thaw(seen(row)).bindings.items()) for row in batch]
+        plans = plans or _plans_of(run, ctx, block, also=known[0]) or []
         yield batch, _solved(run, ctx, plans, known)
 
 
 def _join(
     run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
 ) -> Iterator[FrozenBindings]:
-    for batch, solutions in _extended(run, ctx, block, part.p1):
+    for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         for place, row in solutions:
             yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
@@ -484,7 +461,7 @@ def _left_join(
     run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
 ) -> Iterator[FrozenBindings]:
     """Yield the rows of the left side, extended by the right one where it matches."""
-    for batch, solutions in _extended(run, ctx, block, part.p1):
+    for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         matched: list[list[FrozenBindings]] = [[] for _ in batch]
         for place, added in solutions:
             row = FrozenBindings(ctx, added)
@@ -516,8 +493,6 @@ def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
     fits = (
         isinstance(subject, Variable)
         and all(one[0] == subject for one in patterns)
-        and len(free) == len(set(free))
-        and subject not in free
         and all(key in free for key in keys)
         and all(
             one.vars == subject
@@ -529,22 +504,10 @@ def _counted_patterns(part: CompValue) -> tuple[Pattern, ...] | None:
     return patterns if fits else None
 
 
-@dataclass(slots=True)
-class _Counted:
-    """How many solutions a group has, and which, counted there or read here."""
-
-    # `nodes` are different ones among those that the database counted, `others` among
-    # those that were read.
-
-    solutions: int = 0
-    nodes: int = 0
-    others: set[Node] = field(default_factory=set)
-
-
 def _count(
     run: Any, component: Component, part: CompValue, subject: Node, known: Solution
 ) -> list[dict[Variable, Any]] | None:
-    keys = part.p.expr or ()
+    keys = list(part.p.expr or ())
     messages = list(component.messages([known], 0))
     if len(messages) != 1:
         return None
@@ -554,35 +517,31 @@ def _count(
         return None
     width = len(query.statement.columns) + 2
     params = query.statement.params | {"x": "x", query.statement.rows: sent}
-    groups: dict[tuple[Node | None, ...], _Counted] = {}
+    # Of the nodes of a group some are counted by the database, `others` are read.
+    solutions: Counter[Any] = Counter()
+    counted: Counter[Any] = Counter()
+    others: defaultdict[Any, set[Node]] = defaultdict(set)
     for _, *record in ask(run, [statement], params, width):
         number, different = record[-2:]
         for solution in query.decode(record, known):
             key = tuple(solution.get(one, known.get(one)) for one in keys)
-            group = groups.setdefault(key, _Counted())
-            if number and (group.nodes or number != different):
+            if number and (counted[key] or number != different):
                 return None
-            group.nodes += different
-            group.solutions += number or 1
+            counted[key] += different
+            solutions[key] += number or 1
             if not number:
-                group.others.add(solution[subject])
+                others[key].add(solution[subject])
     own = component.mapping.vocabulary.parse_node
-    for group in groups.values():
-        if group.nodes and any(own(str(one)) is not None for one in group.others):
-            return None
+    if any(counted[key] and own(str(one)) for key in others for one in others[key]):
+        return None
     if part.p.expr is None:
-        groups = groups or {(): _Counted()}
-    return [_group_row(part, key, group) for key, group in groups.items()] or [{}]
-
-
-def _group_row(
-    part: CompValue, key: Sequence[Node | None], group: _Counted
-) -> dict[Variable, Any]:
-    row: dict[Variable, Any] = {}
-    for one in part.A:
-        if one.name == "Aggregate_Sample":
-            row[one.res] = key[list(part.p.expr).index(one.vars)]
-        else:
-            distinct = group.nodes + len(group.others)
-            row[one.res] = Literal(distinct if one.distinct else group.solutions)
-    return row
+        solutions[()] += 0
+    return [
+        {
+            one.res: key[keys.index(one.vars)]
+            if one.name == "Aggregate_Sample"
+            else Literal(counted[key] + len(others[key]) if one.distinct else number)
+            for one in part.A
+        }
+        for key, number in solutions.items()
+    ] or [{}]

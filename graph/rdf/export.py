@@ -23,6 +23,7 @@ from knowtrail.graph.errors import (
     UnknownCorpusError,
 )
 from knowtrail.graph.files import whole_file
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.mapping import LABELS, Mapping
 from knowtrail.graph.rdf.run import Run
 from knowtrail.graph.rdf.triples import Triple, graph_triples
@@ -49,18 +50,8 @@ _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*$")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 FORMATS = ("turtle", "nt", "json-ld", "xml")
-SUFFIXES = {
-    ".ttl": "turtle",
-    ".nt": "nt",
-    ".jsonld": "json-ld",
-    ".json": "json-ld",
-    ".rdf": "xml",
-    ".xml": "xml",
-    ".owl": "xml",
-}
+SUFFIXES: dict[str, str] = packaged(__package__, "vocabulary.toml")["suffixes"]
 """Ending of a file's name -> its format."""
-
-_FOREVER = 1e9
 
 
 def oxigraph_format(form: str) -> RdfFormat:
@@ -76,20 +67,16 @@ def _write(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
     """Write triples, those of one subject together, blank nodes as IRIs."""
-    solid = (_without_blanks(triple, mapping.vocabulary) for triple in triples)
+
+    def solid(term: Any) -> Any:
+        is_blank = isinstance(term, str) and term.startswith("_:")
+        return mapping.vocabulary.skolem(term) if is_blank else term
+
+    triples = ((solid(s), p, solid(o)) for s, p, o in triples)
     if form == "json-ld":
-        stream.writelines(_jsonld(solid, mapping.foreign))
+        stream.writelines(_jsonld(triples, mapping.foreign))
     else:
-        _write_by_oxigraph(solid, mapping, form, stream)
-
-
-def _without_blanks(triple: Triple, vocabulary: Vocabulary) -> Triple:
-    subject, predicate, found = triple
-    if subject.startswith("_:"):
-        subject = vocabulary.skolem(subject)
-    if isinstance(found, str) and found.startswith("_:"):
-        found = vocabulary.skolem(found)
-    return subject, predicate, found
+        _write_by_oxigraph(triples, mapping, form, stream)
 
 
 def _write_by_oxigraph(
@@ -239,7 +226,7 @@ def export_rdf(
         StorageError: If the file cannot be written.
         RdfError: If the format cannot hold what is stored.
     """
-    run = Run(connection, Vocabulary(base), _FOREVER)
+    run = Run(connection, Vocabulary(base))
     form = format_of(str(getattr(file, "name", file)), format)
     (row,) = connection.read("rdf/count", corpus=corpus, labels=list(LABELS))
     if corpus is not None and not row["mapped"]:

@@ -16,9 +16,9 @@ import operator
 import re
 import signal
 import threading
-from contextlib import contextmanager
-from datetime import datetime, time, timedelta
+from contextlib import contextmanager, suppress
 from decimal import Decimal
+from functools import lru_cache
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -32,22 +32,20 @@ from rdflib.term import Literal, Node
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
 
-_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-_TEXTS = frozenset({XSD.string, XSD.normalizedString, XSD.token})
+_XSD = str(XSD)
+_TEXTS = frozenset({None, XSD.string, XSD.normalizedString, XSD.token})
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-_DAY = re.compile(r"(\d{4})(-\d\d)?(-\d\d)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
-_DAYS = {XSD.gYear: 1, XSD.gYearMonth: 2, XSD.date: 3}
-"""Datatype -> how many of year, month and day it has."""
-
-_WIDEST = timedelta(hours=14)
 
 
 def relation(part: Any, _: Any) -> Any:
@@ -57,9 +55,7 @@ def relation(part: Any, _: Any) -> Any:
         return left
     if sign in {"IN", "NOT IN"}:
         return Literal(_among(left, right) == (sign == "IN"))
-    if sign in _ORDERS:
-        return Literal(_ORDERS[sign](*_comparable(left, right)))
-    return Literal(_equal(left, right) == (sign == "="))
+    return Literal(_holds(left, sign, right))
 
 
 def _among(term: Any, others: Any) -> bool:
@@ -67,7 +63,7 @@ def _among(term: Any, others: Any) -> bool:
     failure = None
     for other in () if others == RDF.nil else others:
         try:
-            if _equal(term, other):
+            if _holds(term, "=", other):
                 return True
         except SPARQLError as error:
             failure = error
@@ -76,97 +72,60 @@ def _among(term: Any, others: Any) -> bool:
     return False
 
 
-def _equal(one: Any, other: Any) -> bool:
-    _check((one, other))
-    if not (isinstance(one, Literal) and isinstance(other, Literal)):
-        return bool(one == other)
-    if one.language or other.language:
-        return one == other
-    kinds = _value(one), _value(other)
-    if kinds[0] is None or kinds[1] is None:
-        if one == other:
-            return True
-        raise SPARQLError("It is not known whether these are equal.")
-    if kinds[0][0] != kinds[1][0]:
-        return False
-    return bool(operator.eq(*_aligned(kinds[0][1], kinds[1][1])))
-
-
-def _comparable(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return values of Python that are in the order of two literals."""
-    _check((one, other))
-    if isinstance(one, Literal) and isinstance(other, Literal):
-        kinds = _value(one), _value(other)
-        tags = [(term.language or "").lower() for term in (one, other)]
-        if kinds[0] and kinds[1] and kinds[0][0] == kinds[1][0] and tags[0] == tags[1]:
-            values = _aligned(kinds[0][1], kinds[1][1])
-            try:
-                values[0] < values[1]  # noqa: B015 - durations have no order
-            except TypeError as error:
-                raise SPARQLError(*error.args) from error
-            return values
-    raise SPARQLError("These have no order.")
-
-
-def _check(terms: Iterable[Any]) -> None:
-    for term in terms:
+def _holds(one: Any, sign: str, other: Any) -> bool:
+    for term in (one, other):
         if not isinstance(term, Node):
             raise term if isinstance(term, SPARQLError) else SPARQLError("No term.")
+    if isinstance(one, Literal) and isinstance(other, Literal):
+        kinds = _value(one), _value(other)
+        if kinds[0] is None or kinds[1] is None:
+            told = _told(one, sign, other)
+            if told is None:
+                raise SPARQLError("Nobody knows how these compare.")
+            return told
+        if kinds[0][0] == kinds[1][0]:
+            return _SIGNS[sign](*_aligned(kinds[0][1], kinds[1][1]))
+    if sign not in {"=", "!="}:
+        raise SPARQLError("These have no order.")
+    return bool(_SIGNS[sign](one, other))
 
 
 def _value(literal: Literal) -> tuple[str, Any] | None:
+    """Return kind and value of a text, number or truth value, None for all others."""
     kind, value = literal.datatype, literal.value
-    if kind is None or kind in _TEXTS:
-        return "text", str(literal)
+    if kind in _TEXTS or literal.language:
+        return f"text@{literal.language or ''}".lower(), str(literal)
     if kind == XSD.boolean:
         value = _BOOLEANS.get(str(literal))
-    elif kind in _DAYS:
-        value = _midnight(literal, _DAYS[kind])
-    if value is None or literal.ill_typed or not kind.startswith(str(XSD)):
-        return None
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return "number", value
-    return str(kind), value
-
-
-def _midnight(text: str, size: int) -> datetime | None:
-    """Return the first moment of a year, month or day, None where it is none."""
-    found = _DAY.fullmatch(text)
-    if found is None or sum(part is not None for part in found.groups()[:3]) != size:
-        return None
-    year, month, day, zone = found.groups()
-    try:
-        return datetime.fromisoformat(
-            f"{year}{month or '-01'}{day or '-01'}T00:00:00{zone or ''}"
-        )
-    except ValueError:
-        return None
+        return None if value is None else ("boolean", value)
+    is_number = isinstance(value, int | float | Decimal) and not literal.ill_typed
+    return ("number", value) if is_number and str(kind).startswith(_XSD) else None
 
 
 def _aligned(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return two values of a kind so that Python compares them as SPARQL does."""
+    """Return two numbers so that Python compares them as SPARQL does."""
     if isinstance(one, float) != isinstance(other, float):
-        try:
+        with suppress(OverflowError):
             return float(one), float(other)
-        except OverflowError:
-            return one, other
-    if not (isinstance(one, datetime | time) and isinstance(other, datetime | time)):
-        return one, other
-    zones = one.utcoffset(), other.utcoffset()
-    if (zones[0] is None) == (zones[1] is None):
-        return one, other
-    if not (isinstance(one, datetime) and isinstance(other, datetime)):
-        raise SPARQLError("One of these times has no zone.")
+    return one, other
+
+
+@lru_cache(1000)
+def _told(one: Literal, sign: str, other: Literal) -> bool | None:
+    """Return what Oxigraph says of two literals, None where that is an error."""
+    import pyoxigraph
+
+    left, right = one.n3(), other.n3()
+    text = f"SELECT ({left} {sign} {right} AS ?r) ({left} < {right} AS ?less) {{}}"
     try:
-        plain = [
-            moment.replace(tzinfo=None) - (zone or timedelta())
-            for moment, zone in zip((one, other), zones, strict=True)
-        ]
-    except OverflowError as error:
-        raise SPARQLError(*error.args) from error
-    if abs(plain[0] - plain[1]) <= _WIDEST:
-        raise SPARQLError("One of these times has no zone.")
-    return plain[0], plain[1]
+        found: Any = next(iter(pyoxigraph.Store().query(text)))  # type: ignore[arg-type]
+    except SyntaxError:  # a datatype is no IRI
+        return None
+    # A time with a zone and one without are unequal to it, wherever they are near.
+    unclear = one != other and one.datatype == other.datatype and found["less"] is None
+    if found["r"] is None or (unclear and not str(one.datatype).endswith("uration")):
+        return None
+    return bool(found["r"].value == "true")
 
 
 _AGAIN = 1.0

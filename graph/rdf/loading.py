@@ -33,8 +33,8 @@ from knowtrail.graph.rdf.export import format_of
 from knowtrail.graph.rdf.mapping import LABELS, Mapping, content_of
 from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.run import Run
-from knowtrail.graph.rdf.staging import NodeRow, Rows, Staging, parse
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Value, Vocabulary
+from knowtrail.graph.rdf.staging import Facts, NodeRow, Rows, Staging, parse
+from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,19 +49,17 @@ _TEXTS = frozenset(label for label, rule in ALL_LABELS.items() if rule.texts)
 """Labels that make a corpus; walks, extractions and institutions are beside it."""
 
 _BATCH = 500
-_FOREVER = 1e9
 
 _Step = tuple[str, dict[str, Any], bool]
 """A statement, its parameters, and whether it returns corpora that it changes."""
 
 
 def _check_lengths(staging: Staging, rows: Rows) -> None:
-    for subject, predicate, found, is_literal in staging.longer(_MOST):
+    for subject, predicate, found, is_literal in staging.ask("longer", _MOST):
         for iri in [subject] if is_literal else [subject, found]:
             if len(iri.encode()) > _MOST:
                 _refuse(f"The IRI {iri[:60]!r}...", iri)
-        types = (o for p, o in staging.about(subject) if p == TYPE)
-        label = rows.label_of(subject, [o for o in types if isinstance(o, str)])
+        label = rows.label_of(subject, staging.about(subject))
         name = rows.name_of(label, predicate)
         if name in {"id", "uri"} | indexed_properties(label):
             _refuse(f"The {name} of {subject[:200]}", found)
@@ -201,7 +199,7 @@ def import_rdf(
     """
     path = Path(source)
     form = format_of(path.name, format)
-    run = Run(connection, Vocabulary(base), _FOREVER)
+    run = Run(connection, Vocabulary(base))
     with ExitStack() as stack:
         folder = stack.enter_context(
             tempfile.TemporaryDirectory(prefix="knowtrail-rdf-")
@@ -242,7 +240,7 @@ class _Import:
         for batch in batched(self._staging.subjects(), _BATCH):
             self._store_subjects(batch)
         self._place_rest()
-        for batch in batched(self._staging.edges(), _BATCH):
+        for batch in batched(self._staging.ask("edges"), _BATCH):
             self._store_edges(batch)
             self._progress("Storing relationships", self._counts["edges"], None)
         self._corpora.complete()
@@ -252,14 +250,12 @@ class _Import:
             nodes=counts["nodes"],
             relationships=counts["edges"],
             foreign=counts["foreign"],
-            missing=self._staging.count_edges() - counts["edges"],
+            missing=counts["missing"],
             nodes_created=counts["nodes_created"],
             relationships_created=counts["edges_created"],
         )
 
-    def _store_subjects(
-        self, batch: list[tuple[str, list[tuple[str, str | Value]]]]
-    ) -> None:
+    def _store_subjects(self, batch: list[tuple[str, Facts]]) -> None:
         """Store the nodes of some subjects; note their relationships."""
         nodes = []
         for iri, facts in batch:
@@ -267,22 +263,20 @@ class _Import:
             if stated is None:
                 nodes.append((iri, facts))
             else:
-                self._staging.state(*stated, iri)
+                self._staging.ask("edge", *stated)
+                self._staging.ask("stated", *stated, iri)
         unclear = [
-            iri
-            for iri, facts in nodes
-            if self._rows.label_of(iri, [o for _, o in facts if isinstance(o, str)])
-            == "Resource"
+            iri for iri, facts in nodes if self._rows.label_of(iri, facts) == "Resource"
         ]
         found = self._stored(unclear)
         rows = []
         for iri, facts in nodes:
             row = self._rows.node(iri, facts, found.get(iri))
             for name, target in row.edges:
-                self._staging.connect(iri, name, target)
+                self._staging.ask("edge", iri, name, target)
             for kind in row.classes:
                 if self._is_class(kind):
-                    self._staging.connect(iri, "INSTANCE_OF", kind)
+                    self._staging.ask("edge", iri, "INSTANCE_OF", kind)
                 else:
                     row.labels.append(self._rows.short(kind))
             rows.append(row)
@@ -292,10 +286,11 @@ class _Import:
         if iri not in self._classes:
             vocabulary = self._mapping.vocabulary
             parsed = vocabulary.parse_node(iri)
+            own = self._mapping.own_type("OntologyClass")
             self._classes[iri] = (
                 iri.startswith(vocabulary.heritage)
                 or (parsed is not None and parsed[0] == "OntologyClass")
-                or self._staging.is_class(iri, self._mapping.own_type("OntologyClass"))
+                or (TYPE, own) in self._staging.about(iri)
                 or self._stored([iri]).get(iri) == "OntologyClass"
             )
         return self._classes[iri]
@@ -317,7 +312,7 @@ class _Import:
     def _write_nodes(self, rows: list[NodeRow]) -> None:
         groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in rows:
-            self._staging.place(row.iri, row.label, row.name, row.key)
+            self._staging.ask("node", row.iri, row.label, row.name, row.key)
             vectors = [{"name": n, "vector": v} for n, v in sorted(row.vectors.items())]
             groups.setdefault((row.label, row.name), []).append({
                 "key": row.key,
@@ -372,7 +367,7 @@ class _Import:
 
     def _place_rest(self) -> None:
         """Find, or make, the nodes that relationships lead to but the file has not."""
-        while iris := self._staging.unplaced(_BATCH):
+        while iris := [iri for (iri,) in self._staging.ask("unplaced", _BATCH)]:
             found = self._stored(iris)
             rows = []
             for iri in iris:
@@ -381,9 +376,9 @@ class _Import:
                 heritage = self._mapping.vocabulary.heritage
                 if iri in found:
                     row = self._rows.node(iri, [], found[iri])
-                    self._staging.place(iri, row.label, row.name, row.key)
+                    self._staging.ask("node", iri, row.label, row.name, row.key)
                 elif ours or self._mapping.vocabulary.parse_statement(iri):
-                    self._staging.place(iri, "", "", "")
+                    self._staging.ask("node", iri, "", "", "")
                 elif iri.startswith(heritage) and self._classes.get(iri):
                     name = iri.removeprefix(heritage)
                     properties = {"id": iri, "uri": iri, "name": name}
@@ -405,11 +400,10 @@ class _Import:
         steps = []
         for kind, group in itertools.groupby(batch, key=lambda row: row[:5]):
             name, *ends = kind
-            if "" in ends:
-                continue
             edges = list(group)
-            steps += self._edge_steps(name, tuple(ends), edges)
-            self._counts["edges"] += len(edges)
+            self._counts["missing" if "" in ends else "edges"] += len(edges)
+            if "" not in ends:
+                steps += self._edge_steps(name, tuple(ends), edges)
         if self._rows.new_prefixes:
             self._write_nodes([])
         if steps:

@@ -8,15 +8,15 @@ labels, properties and relationship types called `prefix__name`.
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db import labels
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.values import (
     decimal_text,
     is_vector,
@@ -37,9 +37,11 @@ EMBEDDINGS = frozenset({"embedding", "themeEmbedding"})
 ORDER = "order"
 """Datatype of the literal that says how a list is made from its members."""
 
-_YEAR = re.compile(r"\d{4}")
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATED = {
+    "gYear": re.compile(r"(?!0000)\d{4}", re.ASCII),
+    "gYearMonth": re.compile(r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])", re.ASCII),
+    "date": re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+}
 _FOREIGN = re.compile(r"([A-Za-z][A-Za-z0-9]*)__(.+)", re.DOTALL)
 _TYPED = re.compile(r"(.*)\^\^([A-Za-z][A-Za-z0-9]*)__([A-Za-z_][\w.-]*)", re.DOTALL)
 _TAGGED = re.compile(r"(.*)@([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)", re.DOTALL)
@@ -76,14 +78,12 @@ LABELS = {
 
 TERMS = tuple(
     TermRule(label=label, name=name, term=_iri(term), form=next(iter(form), "any"))
-    for label, name, term, *form in json.loads(
-        Path(__file__).with_name("terms.json").read_bytes()
-    )
+    for label, name, term, *form in packaged(__package__, "vocabulary.toml")["terms"]
 )
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Mapping:
     """The table, for one base and the prefixes (`foreign`) of RDF of others."""
 
@@ -118,6 +118,16 @@ class Mapping:
         if not isinstance(key, str) or rule.key == "uri":
             return None
         return self.vocabulary.node(label, key)
+
+    def class_iri(
+        self, labels: Iterable[str], properties: Dictionary[str, Any]
+    ) -> str | None:
+        """Return the type that a custodian has by an instance-of to a node, if any."""
+        if self.primary(labels) != "OntologyClass":
+            return None
+        iri = self.node_iri("OntologyClass", properties)
+        is_none = iri is None or iri.startswith("_:") or iri in table_types(self)
+        return None if is_none else iri
 
     def is_own_uri(self, uri: object) -> bool:
         """Return whether a `uri` can be a node's IRI: one that no key leads to."""
@@ -237,19 +247,25 @@ class Mapping:
         return None if name is None else f"{literal.text}^^{name}"
 
 
+@lru_cache
+def table_types(mapping: Mapping) -> frozenset[str]:
+    """Return every type that nodes have by their labels in the table."""
+    own = {mapping.own_type(label) for label in LABELS}
+    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
+
+
 _RULES = {(rule.label, rule.name): rule for rule in TERMS}
 
 
 def _formed(form: str, value: Any) -> Value | None:
     """Return the literal that a form of a term has for a value, None without one."""
     if form == "year" and isinstance(value, str):
-        if _YEAR.fullmatch(value) and value != "0000":
-            return Value(value, f"{XSD}gYear")
-        if _MONTH.fullmatch(value) and value[:4] != "0000":
-            return Value(value, f"{XSD}gYearMonth")
-        with suppress(ValueError):
-            if _DATE.fullmatch(value) and date.fromisoformat(value):
-                return Value(value, f"{XSD}date")
+        for kind, pattern in _DATED.items():
+            with suppress(ValueError):
+                if pattern.fullmatch(value) and (
+                    kind != "date" or date.fromisoformat(value)
+                ):
+                    return Value(value, f"{XSD}{kind}")
     if form == "decimal" and isinstance(value, float) and abs(value) < 1e300:
         text = decimal_text(value)
         return Value(text, f"{XSD}decimal") if float(text) == value else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
-from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping, table_types
 from knowtrail.graph.rdf.vocabulary import RDF
 
 if TYPE_CHECKING:
@@ -118,12 +118,6 @@ def _property_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
     return [of_node, of_statement] if general else [of_node]
 
 
-def table_types(mapping: Mapping) -> frozenset[str]:
-    """Return every type that nodes have by their labels in the table."""
-    own = {mapping.own_type(label) for label in LABELS}
-    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
-
-
 def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
     found = pattern[2]
     of_node = Reading(form="type", pattern=pattern)
@@ -139,20 +133,14 @@ def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
         if label != "Resource"
         and (kind in rule.types or mapping.own_type(label) == kind)
     ]
-    others = mapping.names(kind, "class")
-    names += [n for n in others if n not in names and _type_of(mapping, n) == kind]
+    others = [n for n in mapping.names(kind, "class") if n not in {*names, "Resource"}]
+    names += [n for n in others if (mapping.expand(n) or mapping.own_type(n)) == kind]
     result = [of_statement] if kind == STATEMENT_CLASS else []
     if names:
         result.append(Reading(form="type", pattern=pattern, names=tuple(names)))
     if kind not in table_types(mapping):
         result.append(Reading(form="class", pattern=pattern, object=NODE))
     return result
-
-
-def _type_of(mapping: Mapping, label: str) -> str | None:
-    if label == "Resource":
-        return None
-    return mapping.expand(label) or mapping.own_type(label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,10 +163,9 @@ def _kinds(chosen: Sequence[Reading]) -> dict[Node, str] | None:
     for reading in chosen:
         subject, _, found = reading.pattern
         pairs = [(subject, reading.subject)]
-        if is_variable(found) or reading.object == NODE:
+        is_value = reading.object == VALUE and reading.form != "property"
+        if is_variable(found) or not is_value:
             pairs.append((found, reading.object))
-        elif reading.form == "property":
-            pairs.append((found, VALUE))
         for term, kind in pairs:
             if kinds.setdefault(term, kind) != kind:
                 return None
@@ -197,18 +196,17 @@ class Plan:
         optional: Sequence[Sequence[Pattern]] = (),
     ) -> None:
         self._mapping = mapping
-        self._bounds = dict(bounds)
-        plain, loose = _spread(patterns)
+        held = dict(bounds)
+        plain, self._loose = _spread(patterns)
         self._groups = [
-            Component(mapping, group, self._bounds)
+            Component(mapping, group, held)
             for group in _ordered(self._grouped(plain), set(bound))
         ]
-        self._loose = loose
         self.fits = all(
             any(group.extend(patterns) for group in self._groups)
             for patterns in optional
         )
-        several = bool(loose) or len(self._groups) != 1
+        several = bool(self._loose) or len(self._groups) != 1
         self.alone = None if several else self._groups[0]
 
     def numbered(
@@ -347,8 +345,7 @@ def _matched(
     pattern: Pattern, run: Any, triples: Any, found: Iterator[tuple[int, Solution]]
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by the triples of one pattern, looked up for each."""
-    # The steps of a path are read for a batch of rows before. What a path leads to is
-    # compared with what was asked: rdflib takes an end that is an empty text for none.
+    # The steps of a path are read for a batch of rows before.
     is_path = isinstance(pattern[1], Path)
     for batch in batches(found):
         asked: list[Any] = [
@@ -359,8 +356,6 @@ def _matched(
             run.steps.prepare(pattern[1], [(s, o) for s, _, o in asked])
         for (number, solution), one in zip(batch, asked, strict=True):
             for triple in triples(one):
-                if is_path and any(one[n] not in {None, triple[n]} for n in (0, 2)):
-                    continue
                 added: dict[Any, Any] = {}
                 for term, value in zip(pattern, triple, strict=True):
                     if is_variable(term) and added.setdefault(term, value) != value:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import weakref
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rdflib.paths import InvPath, MulPath
 from rdflib.term import BNode, Literal, URIRef, Variable
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.db.driver import translate_errors
 from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _MOST_STEPS = 20_000
 _ROWS = 500
 _NEAR, _FAR = Variable("s"), Variable("o")
-_MOST_PLANS = 128
+_MOST_PLANS = 256
 _TIMED_OUT = (
     "Neo.ClientError.Transaction.TransactionTimedOut",
     "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
@@ -83,8 +84,7 @@ class Steps:
             if not new:
                 return
             reached: dict[Any, None] = {}
-            for start in range(0, len(new), _ROWS):
-                some = new[start : start + _ROWS]
+            for some in batched(new, _ROWS):
                 rows = [{_NEAR: asked[one]} for one in some]
                 steps: list[list[Terms]] = [[] for _ in some]
                 for place, row in self._solve(pattern, rows):
@@ -104,31 +104,27 @@ class PrefixesChangedError(RdfError):
     """The database has other prefixes than those a statement was made with."""
 
 
-class Prepared:
-    """The mapping with the prefixes that a database had, and plans made with it.
-
-    Only what follows from the prefixes and a query's text is kept, nothing that was
-    read. Safe to share between threads.
-    """
-
-    def __init__(self, mapping: Mapping) -> None:
-        self.mapping = mapping
-        self.plan = lru_cache(_MOST_PLANS)(partial(Plan, mapping))
+_plan = lru_cache(_MOST_PLANS)(Plan)
+"""Plans follow from the prefixes and a query's text, not from what was read."""
 
 
 @dataclass(eq=False)
 class Run:
-    """One reading of the database: its prefixes, and when it must be over."""
+    """One reading of the database: its prefixes, and when it must be over.
+
+    `kept` has the mapping with the prefixes that the database had last, for the next
+    reading.
+    """
 
     connection: Connection
     _vocabulary: Vocabulary
-    seconds: float
-    _prepared: Prepared | None = None
-    _keep: Callable[[Prepared], None] = lambda _: None
+    seconds: float = 1e9
+    kept: list[Mapping] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.deadline = time.monotonic() + self.seconds
         self._confirmed = False
+        self._known = next(iter(self.kept), None)
         self._sessions: set[Session] = set()
         # Rows that nobody reads to the end are closed before the collector finds
         # their session, which would say that it was left open.
@@ -138,22 +134,19 @@ class Run:
     @property
     def mapping(self) -> Mapping:
         """Return the mapping with the prefixes that the database has now."""
-        prepared = self._prepared if self._confirmed else None
-        return (prepared or self._ask()).mapping
+        return (self._known if self._confirmed else None) or self._ask()
 
-    def _ask(self) -> Prepared:
+    def _ask(self) -> Mapping:
         return self._learn(r["held"] for r in self.connection.read("rdf/prefixes"))
 
-    def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Prepared:
+    def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Mapping:
         pairs = [(key, value) for row in held for key, value in row.items()]
         foreign = {key: value for key, value in pairs if isinstance(value, str)}
-        prepared = self._prepared
-        if prepared is None or prepared.mapping.foreign != foreign:
-            prepared = Prepared(Mapping(self._vocabulary, foreign))
+        if self._known is None or self._known.foreign != foreign:
+            self._known = Mapping(self._vocabulary, foreign)
         self._confirmed = True
-        self._prepared = prepared
-        self._keep(prepared)
-        return prepared
+        self.kept[:] = [self._known]
+        return self._known
 
     @property
     def confirm(self) -> Callable[[Any], None] | None:
@@ -161,14 +154,14 @@ class Run:
         return None if self._confirmed else self._confirm
 
     def _confirm(self, held: Any) -> None:
-        before = self._prepared
+        before = self._known
         if self._learn(held) is not before:
             msg = "The prefixes of the database have changed: ask again."
             raise PrefixesChangedError(msg)
 
     def plan(self, *asked: Any) -> Plan:
         """Return a plan, made with the last known prefixes; see `Plan`."""
-        return (self._prepared or self._ask()).plan(*asked)
+        return _plan(self._known or self._ask(), *asked)
 
     def check(self) -> None:
         """Raise `QueryTimeoutError` where time is up."""
@@ -202,12 +195,6 @@ class Run:
         finally:
             self._sessions.discard(session)
 
-    def all_triples(self) -> Iterator[Terms]:
-        """Yield every triple of the graph."""
-        for triple in graph_triples(self, self.mapping):
-            self.check()
-            yield triple_terms(triple)
-
     def triples(self, subject: Any, predicate: Any, found: Any) -> Iterator[Terms]:
         """Yield the triples that match a pattern, in which None matches anything."""
         self.check()
@@ -238,16 +225,20 @@ class Run:
         return Plan(self.mapping, [pattern]).numbered(self, None, rows)
 
     def _any_predicate(self, subject: Any, found: Any) -> Iterator[Terms]:
-        triples, predicates = self.all_triples(), None
         if subject is not None:
-            triples = map(triple_terms, triples_of(self, self.mapping, subject))
-        elif found is not None:
-            predicates = predicates_of(self, self.mapping, found)
-        if predicates is not None:
-            for predicate in predicates:
-                yield from self.triples(None, predicate, found)
+            triples = triples_of(self, self.mapping, subject)
+        elif (
+            found is None or (known := predicates_of(self, self.mapping, found)) is None
+        ):
+            triples = graph_triples(self, self.mapping)
         else:
-            yield from (one for one in triples if found in {None, one[2]})
+            for predicate in known:
+                yield from self.triples(None, predicate, found)
+            return
+        for one in map(triple_terms, triples):
+            self.check()
+            if found is None or found == one[2]:
+                yield one
 
 
 def _close(sessions: set[Session]) -> None:

@@ -15,25 +15,25 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Dictionary
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
 
 from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.export import ESCAPED, oxigraph_format
-from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, table_types
 from knowtrail.graph.rdf.patterns import (
     OBJECT,
     PREDICATE,
     STATEMENT_CLASS,
     SUBJECT,
     TYPE,
-    table_types,
 )
-from knowtrail.graph.rdf.values import ordered
+from knowtrail.graph.rdf.values import is_vector, ordered, vector_of
 from knowtrail.graph.rdf.vocabulary import (
     DATES,
     PREFIXES,
@@ -44,8 +44,14 @@ from knowtrail.graph.rdf.vocabulary import (
     is_iri,
 )
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Facts = list[tuple[str, str | Value]]
+"""Predicates and objects of one subject."""
+
 _ROWS = 5_000
-_TABLES = Path(__file__).with_name("staging.sql").read_text("utf-8")
+_SQL: dict[str, str] = packaged(__package__, "staging.toml")
 
 
 class Staging:
@@ -58,11 +64,15 @@ class Staging:
         self._vocabulary = vocabulary
         self._rows: list[tuple[str, str, str, str | None, str]] = []
         self._database = sqlite3.connect(folder / "triples.sqlite")
-        self._database.executescript(_TABLES)
+        self._database.executescript(_SQL["tables"])
 
     def close(self) -> None:
         """Close the file."""
         self._database.close()
+
+    def ask(self, name: str, *values: Any) -> sqlite3.Cursor:
+        """Run one of the statements in `staging.toml`."""
+        return self._database.execute(_SQL[name], values)
 
     def add(self, subject: str, predicate: str, found: str | Value) -> None:
         """Take a triple of the file."""
@@ -85,139 +95,46 @@ class Staging:
         """Forget the file: it is read again."""
         self._rows, self.count = [], 0
         self.prefixes.clear()
-        self._database.execute("DELETE FROM triple")
-        self._database.execute("DELETE FROM blank")
+        self._database.executescript(_SQL["clear"])
 
     def _named(self, iri: str) -> str:
         """Return an IRI, or a blank node by a name that depends on the file alone."""
         if not iri.startswith("_:"):
             return self._vocabulary.unskolem(iri)
-        self._database.execute(
-            "INSERT OR IGNORE INTO blank VALUES (?, (SELECT count(*) FROM blank))",
-            (iri,),
-        )
-        cursor = self._database.execute(
-            "SELECT number FROM blank WHERE label = ?", (iri,)
-        )
-        return f"_:{self.digest}-{cursor.fetchone()[0]}"
+        return f"_:{self.digest}-{self.ask('blank', iri).fetchone()[0]}"
 
     def _flush(self) -> None:
-        self._database.executemany(
-            "INSERT INTO triple VALUES (?, ?, ?, ?, ?)", self._rows
-        )
+        self._database.executemany(_SQL["triple"], self._rows)
         self._rows = []
 
     def finish(self) -> None:
         """Make what was taken ready to be read."""
         self._flush()
-        self._database.execute("CREATE INDEX by_subject ON triple (s)")
+        self.ask("finish")
 
-    def subjects(self) -> Iterator[tuple[str, list[tuple[str, str | Value]]]]:
+    def subjects(self) -> Iterator[tuple[str, Facts]]:
         """Yield each subject with its predicates and objects, each pair once."""
-        rows = self._database.execute(
-            "SELECT DISTINCT s, p, o, kind, language FROM triple "
-            "ORDER BY s, p, o, kind, language"
-        )
+        rows = self.ask("subjects")
         for subject, group in itertools.groupby(rows, key=lambda row: row[0]):
-            yield subject, [_fact(*row) for _, *row in group]
+            yield subject, _facts(row[1:] for row in group)
+
+    def about(self, subject: str) -> Facts:
+        """Return the predicates and objects of one subject."""
+        return _facts(self.ask("about", subject))
 
     def texts(self, is_wanted: Callable[[str], bool]) -> set[str]:
         """Return the literals that some predicates lead to."""
-        query = "SELECT DISTINCT o FROM triple WHERE p = ? AND kind IS NOT NULL"
-        predicates = self._database.execute("SELECT DISTINCT p FROM triple").fetchall()
-        return {
-            found
-            for (predicate,) in predicates
-            if is_wanted(predicate)
-            for (found,) in self._database.execute(query, (predicate,))
-        }
+        wanted = [name for (name,) in self.ask("predicates") if is_wanted(name)]
+        return {found for name in wanted for (found,) in self.ask("texts", name)}
 
-    def longer(self, most: int) -> Iterable[tuple[str, str, str, bool]]:
-        """Return the triples with a text that has more than some bytes.
-
-        The last of each says whether its object is a literal.
-        """
-        return self._database.execute(
-            "SELECT s, p, o, kind IS NOT NULL FROM triple "
-            "WHERE length(CAST(s AS BLOB)) > ? OR length(CAST(o AS BLOB)) > ?",
-            (most, most),
-        )
-
-    def is_class(self, iri: str, kind: str) -> bool:
-        """Return whether the file says that an IRI is of a type."""
-        found = self._database.execute(
-            "SELECT 1 FROM triple WHERE s = ? AND o = ? AND kind IS NULL "
-            "AND p = 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type' LIMIT 1",
-            (iri, kind),
-        )
-        return found.fetchone() is not None
-
-    def place(self, iri: str, label: str, name: str, key: str) -> None:
-        """Note where the node of an IRI is."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?)", (iri, label, name, key)
-        )
-
-    def connect(self, source: str, name: str, target: str) -> None:
-        """Note a relationship, once."""
-        self._database.execute(
-            "INSERT OR IGNORE INTO edge VALUES (?, ?, ?)", (source, name, target)
-        )
-
-    def state(self, source: str, name: str, target: str, iri: str) -> None:
-        """Note a statement about a relationship."""
-        self.connect(source, name, target)
-        self._database.execute(
-            "INSERT OR IGNORE INTO stated VALUES (?, ?, ?, ?)",
-            (source, name, target, iri),
-        )
-
-    def unplaced(self, limit: int) -> list[str]:
-        """Return some IRIs that relationships lead to or from, but that are nowhere."""
-        rows = self._database.execute(
-            "SELECT i FROM (SELECT s AS i FROM edge UNION SELECT o FROM edge) "
-            "WHERE i NOT IN (SELECT iri FROM node) ORDER BY i LIMIT ?",
-            (limit,),
-        )
-        return [row[0] for row in rows.fetchall()]
-
-    def edges(self) -> Iterable[tuple[Any, ...]]:
-        """Return relationships in groups of one kind: name, then where the ends are."""
-        return self._database.execute(
-            "SELECT e.name, a.label, a.property, b.label, b.property, a.key, b.key, "
-            "e.s, e.o FROM edge e "
-            "JOIN node a ON a.iri = e.s JOIN node b ON b.iri = e.o "
-            "ORDER BY e.name, a.label, a.property, b.label, b.property, a.key, b.key"
-        )
-
-    def count_edges(self) -> int:
-        """Return how many relationships were noted."""
-        return int(self._database.execute("SELECT count(*) FROM edge").fetchone()[0])
-
-    def statements(
-        self, source: str, name: str, target: str
-    ) -> list[list[tuple[str, str | Value]]]:
+    def statements(self, source: str, name: str, target: str) -> list[Facts]:
         """Return what the file says of each statement about a relationship."""
-        rows = self._database.execute(
-            "SELECT iri FROM stated WHERE s = ? AND name = ? AND o = ? ORDER BY iri",
-            (source, name, target),
-        ).fetchall()
-        return [self.about(row[0]) for row in rows]
-
-    def about(self, subject: str) -> list[tuple[str, str | Value]]:
-        """Return the predicates and objects of one subject."""
-        rows = self._database.execute(
-            "SELECT DISTINCT p, o, kind, language FROM triple WHERE s = ? "
-            "ORDER BY p, o, kind, language",
-            (subject,),
-        )
-        return [_fact(*row) for row in rows]
+        rows = self.ask("statements", source, name, target)
+        return [self.about(iri) for (iri,) in rows]
 
 
-def _fact(
-    predicate: str, found: str, kind: str | None, language: str
-) -> tuple[str, str | Value]:
-    return predicate, found if kind is None else Value(found, kind, language)
+def _facts(rows: Iterable[tuple[Any, ...]]) -> Facts:
+    return [(p, o if kind is None else Value(o, kind, tag)) for p, o, kind, tag in rows]
 
 
 _PREFIX = re.compile(rb"#\s*@prefix\s+([A-Za-z][A-Za-z0-9]*):\s*<([^<>\s]+)>\s*\.\s*")
@@ -225,10 +142,6 @@ _PLACE = re.compile(r"Parser error [^:]*: ")
 _MARK = b"\xef\xbb\xbf"
 _IMPLIED = frozenset({f"{XSD}string", f"{RDF}langString"})
 """Datatypes that a literal has without naming them."""
-
-
-class _BadXmlError(Exception):
-    """A file is no XML that may be read: its line, and why."""
 
 
 def _refused(path: Path, line: int | None, why: object) -> RdfError:
@@ -253,8 +166,6 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror or error}): name an RDF file."
         raise SourceError(msg) from error
-    except _BadXmlError as error:
-        raise _refused(path, *error.args) from error
     except SyntaxError as error:
         why = _PLACE.sub("", error.msg)
         if "remote contexts" in why:
@@ -328,6 +239,10 @@ def _name(term: Any) -> str:
     return text
 
 
+def _bad_xml(why: str, line: int) -> SyntaxError:
+    return SyntaxError(why, (None, line, None, None))
+
+
 class _CheckedXml:
     """XML that is read while it is well-formed and cannot grow; its prefixes stay."""
 
@@ -351,19 +266,16 @@ class _CheckedXml:
         try:
             self._parser.Parse(data, final)
         except expat.ExpatError as error:
-            why = expat.errors.messages[error.code]
-            raise _BadXmlError(error.lineno, why) from error
+            raise _bad_xml(expat.errors.messages[error.code], error.lineno) from error
 
     def _declared(self, name: str, _: Any, value: str | None, *__: Any) -> None:
         """Refuse an entity that is elsewhere, or holds another one."""
         if value is None or "&" in value:
             why = f"entity {name[:80]!r} holds another one, or is elsewhere"
-            raise _BadXmlError(self._parser.CurrentLineNumber, why)
+            raise _bad_xml(why, self._parser.CurrentLineNumber)
 
 
-Facts = Iterable[tuple[str, str | Value]]
-
-_NAMESPACE = re.compile(r"^(.*[#/])([^#/]+)$", re.DOTALL)
+_NAMESPACE = re.compile(r"(.*[#/](?=[^#/]+$)|[^:]*:)(.*)", re.DOTALL)
 _PREFIX_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -466,10 +378,8 @@ class Rows:
         if form == "year" and literal.datatype in DATES:
             return literal.text
         if form == "decimal" and literal.datatype == f"{XSD}decimal":
-            try:
+            with suppress(ValueError):
                 return float(literal.text)
-            except ValueError:
-                return None
         return self.mapping.stored(literal, foreign=False)
 
     def _value(self, values: dict[Value, Any], order: str | None) -> Any:
@@ -477,23 +387,18 @@ class Rows:
         if len(members) == 1 and order is None:
             return values[members[0]]
         held = [values[member] for member in members]
-        if len({type(value) for value in held}) > 1:
-            return [self._text(member, values[member]) for member in members]
+        if len({type(value) for value in held}) > 1:  # tagged texts can say all of them
+            return [
+                value
+                if isinstance(value, str)
+                else f"{one.text}^^{self.short(one.datatype)}"
+                for one, value in zip(members, held, strict=True)
+            ]
         return held
-
-    def _text(self, literal: Value, value: Any) -> str:
-        """Return a literal as tagged text, for a list with members of several types."""
-        if isinstance(value, str):
-            return value
-        return f"{literal.text}^^{self.short(literal.datatype)}"
 
     def short(self, iri: str) -> str:
         """Return the name `prefix__local` of an IRI; make a prefix if there is none."""
-        found = _NAMESPACE.match(iri)
-        namespace, local = found.groups() if found else (iri, "")
-        if found is None:
-            scheme, _, rest = iri.partition(":")
-            namespace, local = f"{scheme}:", rest
+        ((namespace, local),) = _NAMESPACE.findall(iri)
         if namespace not in self._foreign.values():
             prefix = self._prefix(namespace)
             self._foreign[prefix] = self.new_prefixes[prefix] = namespace
@@ -501,19 +406,15 @@ class Rows:
         return self.mapping.shorten(iri) or f"{prefix}__{local}"
 
     def _prefix(self, namespace: str) -> str:
-        for prefix, other in self._preferred:
-            fits = _PREFIX_NAME.fullmatch(prefix) and prefix not in self._foreign
-            if other == namespace and fits:
-                return prefix
-        names = (f"ns{number}" for number in itertools.count())
+        wanted = [p for p, other in self._preferred if other == namespace]
+        given = (prefix for prefix in wanted if _PREFIX_NAME.fullmatch(prefix))
+        names = itertools.chain(given, (f"ns{n}" for n in itertools.count()))
         return next(name for name in names if name not in self._foreign)
 
-    def node(
-        self, iri: str, facts: list[tuple[str, str | Value]], label: str | None
-    ) -> NodeRow:
+    def node(self, iri: str, facts: Facts, label: str | None) -> NodeRow:
         """Return the node that a subject is."""
         types = [o for p, o in facts if p == TYPE and isinstance(o, str)]
-        label = label or self.label_of(iri, types)
+        label = label or self.label_of(iri, facts)
         properties = self.properties(label, facts)
         key_name, key = self._key(label, iri, properties)
         edges = tuple(
@@ -525,7 +426,7 @@ class Rows:
         vectors = {
             name: properties.pop(name)
             for name in EMBEDDINGS
-            if isinstance(properties.get(name), list) and self._is_single(facts, name)
+            if is_vector(properties.get(name)) and self._is_single(properties[name])
         }
         return NodeRow(
             iri=iri,
@@ -539,16 +440,12 @@ class Rows:
             classes=tuple(classes),
         )
 
-    def _is_single(self, facts: Facts, name: str) -> bool:
+    def _is_single(self, vector: list[float]) -> bool:
         """Return whether a vector is in single precision, as vector indexes have it."""
-        kind = self.mapping.vocabulary.datatype("float32Vector")
-        predicate = self.mapping.vocabulary.property(name)
-        return any(
-            p == predicate and isinstance(o, Value) and o.datatype == kind
-            for p, o in facts
-        )
+        held = vector_of(vector, self.mapping.vocabulary)
+        return held.datatype.endswith("float32Vector")
 
-    def label_of(self, iri: str, types: Iterable[str]) -> str:
+    def label_of(self, iri: str, facts: Facts) -> str:
         """Return the label of the table whose rule a node follows.
 
         An IRI that a key leads to has that label; any other is a node's own `uri`.
@@ -561,7 +458,7 @@ class Rows:
             for label, rule in LABELS.items()
             if rule.uri
             and label != "Resource"
-            and self.mapping.own_type(label) in types
+            and (TYPE, self.mapping.own_type(label)) in facts
         )
         return next(own, "Resource")
 

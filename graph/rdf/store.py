@@ -8,6 +8,7 @@ refused.
 from __future__ import annotations
 
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rdflib import Graph
@@ -17,17 +18,18 @@ from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
-from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
+from knowtrail.graph.rdf.run import Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from collections.abc import Mapping as Dictionary
 
     from rdflib.query import Result
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.rdf.mapping import Mapping
 
 
 class _End(Literal):
@@ -51,23 +53,8 @@ class _PathGraph(Graph):
         return (tuple(own.get(term, term) for term in one) for one in found)
 
 
-class LiveStore(SimpleMemory):
-    """An rdflib store over a Neo4j database; safe to share between threads.
-
-    One query, or one iteration over triples, may take so long; see `live_graph`.
-    """
-
-    def __init__(
-        self, connection: Connection, *, base: str = DEFAULT_BASE, seconds: float = 30.0
-    ) -> None:
-        super().__init__()
-        self.connection = connection
-        self.vocabulary = Vocabulary(base)
-        self.seconds = seconds
-        self._prepared: Prepared | None = None
-        self._run: Run | None = None
-        for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
-            self.bind(prefix, URIRef(namespace))
+class _Answering:
+    """A store whose queries mean the same, whichever it is."""
 
     def query(
         self,
@@ -84,23 +71,47 @@ class LiveStore(SimpleMemory):
         Raises:
             RdfError: If the query cannot be understood, or would write, load data or
                 ask another server.
-            QueryTimeoutError: If it takes longer than it may.
+            QueryTimeoutError: If it takes longer than it may, over the live store.
         """
+        store: Any = self
+        return answer(
+            store.reader(queryGraph),
+            query,
+            namespaces={**dict(store.namespaces()), **(initNs or {})},
+            bindings=initBindings or {},
+            base=options.get("base"),
+        )
+
+
+class LiveStore(_Answering, SimpleMemory):
+    """An rdflib store over a Neo4j database; safe to share between threads.
+
+    One query, or one iteration over triples, may take so long; see `live_graph`.
+    """
+
+    def __init__(
+        self, connection: Connection, *, base: str = DEFAULT_BASE, seconds: float = 30.0
+    ) -> None:
+        super().__init__()
+        self.connection = connection
+        self.vocabulary = Vocabulary(base)
+        self.seconds = seconds
+        self._kept: list[Mapping] = []
+        self._run: Run | None = None
+        for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
+            self.bind(prefix, URIRef(namespace))
+
+    def reader(self, _: Any) -> Callable[[], Graph]:
+        """Return what begins to read; a query under way is rdflib's to evaluate."""
         if self._run is not None:
-            raise NotImplementedError  # It is rdflib that evaluates a query under way.
+            raise NotImplementedError
 
         def begun() -> Graph:
             snapshot = copy(self)
             snapshot._run = self.run()
             return _PathGraph(store=snapshot, bind_namespaces="none")
 
-        return answer(
-            begun,
-            query,
-            namespaces={**dict(self.namespaces()), **(initNs or {})},
-            bindings=initBindings or {},
-            base=options.get("base"),
-        )
+        return begun
 
     def update(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse with `RdfError`."""
@@ -111,12 +122,8 @@ class LiveStore(SimpleMemory):
 
     def run(self) -> Run:
         """Begin to read, with a time limit of its own; a query has begun already."""
-        return self._run or Run(
-            self.connection, self.vocabulary, self.seconds, self._prepared, self._keep
-        )
-
-    def _keep(self, prepared: Prepared) -> None:
-        self._prepared = prepared
+        given = self.connection, self.vocabulary, self.seconds
+        return self._run or Run(*given, self._kept)
 
     def triples(
         self, triple_pattern: Any, context: Any = None
@@ -130,25 +137,12 @@ class LiveStore(SimpleMemory):
         yield from list(super().namespaces())
 
 
-class _CopyStore(Memory):
-    """rdflib's store in memory, whose queries mean what those of the live one do."""
+class _CopyStore(_Answering, Memory):
+    """rdflib's store in memory; a query over it has no limit of time."""
 
-    def query(
-        self,
-        query: Any,
-        initNs: Dictionary[str, Any],  # noqa: N803 - rdflib's name
-        initBindings: Dictionary[str, Any],  # noqa: N803
-        queryGraph: Any,  # noqa: N803
-        **options: Any,
-    ) -> Result:
-        """Answer a query; as `LiveStore.query`, without a limit of time."""
-        return answer(
-            lambda: _PathGraph(self, queryGraph, bind_namespaces="none"),
-            query,
-            namespaces=initNs,
-            bindings=initBindings,
-            base=options.get("base"),
-        )
+    def reader(self, graph: Any) -> Callable[[], Graph]:
+        """Return what begins to read."""
+        return partial(_PathGraph, self, graph, bind_namespaces="none")
 
 
 def live_graph(
@@ -176,7 +170,7 @@ def memory_graph(
     It is of all corpora, unless one is named, and with vectors unless told otherwise.
     """
     register()
-    run = Run(connection, Vocabulary(base), 1e9)
+    run = Run(connection, Vocabulary(base))
     graph = _PathGraph(store=_CopyStore(), bind_namespaces="none")
     names = PREFIXES | run.mapping.vocabulary.prefixes
     for prefix, namespace in names.items():

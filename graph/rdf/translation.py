@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rdflib.term import Node, URIRef
@@ -25,7 +26,6 @@ from knowtrail.graph.rdf.patterns import (
     STATEMENT_CLASS,
     Reading,
     is_variable,
-    table_types,
 )
 from knowtrail.graph.rdf.values import Runner, Solution, literal_term, node_term
 
@@ -45,7 +45,7 @@ class Entity:
 
     A node follows the rule of the first of its labels in the table, its leading one,
     which must be among `leads`; it must have a label of each list in `held`. `columns`
-    are those of its labels, `id`, `name` and `uri`, None where not needed.
+    are those of its labels, `id`, `name` and `uri`.
     """
 
     variable: str
@@ -53,7 +53,7 @@ class Entity:
     leads: frozenset[str] | None = None
     arms: tuple[Arm, ...] | None = None
     place: str = ""
-    columns: tuple[int | None, ...] = ()
+    columns: tuple[int, ...] = ()
 
     def lead(self, labels: Iterable[str]) -> None:
         """Demand that the leading label is one of some."""
@@ -156,8 +156,8 @@ class Translation:
         self._optional = [
             [self._field(one) for one in group] for group in self.optional
         ]
-        self._table_types = table_types(self.mapping)
-        self._known: dict[Any, frozenset[Node]] = {}
+        # Short texts, which often come again, are remembered.
+        self._remembered = lru_cache(_REMEMBERED)(self._literals)
 
     def counting(self, given: Collection[Node]) -> str | None:
         """Return the statement that counts nodes for each of their values."""
@@ -198,42 +198,33 @@ class Translation:
 
     def _narrow_by_type(self, entity: Entity, reading: Reading) -> None:
         """Allow the labels of a given type: a standard one is of the leading label."""
-        kind = str(reading.pattern[2])
-        if any(kind == self.mapping.own_type(name) for name in reading.names):
+        kind, own = str(reading.pattern[2]), self.mapping.own_type
+        if any(n not in LABELS or own(n) == kind for n in reading.names):
             entity.held.append(list(reading.names))
-        elif all(name in LABELS for name in reading.names):
-            entity.lead(reading.names)
         else:
-            self._conditions.append(
-                self.statement.has_label(entity.variable, reading.names)
-            )
+            entity.lead(reading.names)
 
     def _gather_statement(self, term: Node) -> None:
-        ends: dict[str, Any] = {}
+        said: dict[str, Any] = {
+            reading.form: reading.pattern[2]
+            for reading in self.chosen
+            if reading.subject == STATEMENT and reading.pattern[0] == term
+        }
+        found = said.get("predicate")
         names: tuple[str, ...] = ()
-        for reading in self.chosen:
-            if reading.subject == STATEMENT and reading.pattern[0] == term:
-                found = reading.pattern[2]
-                if reading.form in {"subject", "object"}:
-                    ends[reading.form] = found
-                elif reading.form == "predicate" and not is_variable(found):
-                    names = tuple(self.mapping.names(str(found), "rel")) or ("",)
-        if term in self.known:
-            names = (self.known[term][1],)
+        if found is not None and not is_variable(found):
+            names = tuple(self.mapping.names(str(found), "rel")) or ("",)
+        place, name, *lookups = self.known.get(term, ("", None))
         edge = self._edge(
             term,
-            ends.get("subject", (term, "source")),
-            ends.get("object", (term, "target")),
-            names,
+            said.get("subject", (term, "source")),
+            said.get("object", (term, "target")),
+            names if name is None else (name,),
         )
-        if term in self.known:
-            place, _, source, target = self.known[term]
-            for end, arms, suffix in (
-                (edge.source, source, "s"),
-                (edge.target, target, "t"),
-            ):
-                if end.arms is None:
-                    end.arms, end.place = arms, f"{place}{suffix}"
+        ends = (edge.source, edge.target)
+        for end, arms, suffix in zip(ends, lookups, "st", strict=False):
+            if end.arms is None:
+                end.arms, end.place = arms, f"{place}{suffix}"
 
     def _node(self, term: Any) -> Entity:
         if term not in self._nodes:
@@ -322,17 +313,16 @@ class Translation:
         if entity.arms is not None or entity.label is None:
             return []
         own = self._rule_names(reading, [entity.label]) or names
+        if len(own) != 1:
+            return []
+        seek = self.statement.can_seek(entity.variable, own[0], values)
         others = [
             label
             for label in entity.possible
             if set(self._rule_names(reading, [label])) - set(own)
         ]
-        if len(own) != 1:
-            return []
-        seek = self.statement.can_seek(entity.variable, own[0], values)
-        if not others:
-            return [seek]
-        return [f"({seek} OR {self.statement.has_label(entity.variable, others)})"]
+        other = f" OR {self.statement.has_label(entity.variable, others)}"
+        return [f"({seek}{other})" if others else seek]
 
     def _names(self, reading: Reading) -> list[str]:
         if reading.subject == STATEMENT or reading.labels is None:
@@ -385,18 +375,14 @@ class Translation:
             columns = [("", statement.column(found))]
         return reading, reading.pattern[2], columns
 
-    def _identity(self, entity: Entity) -> tuple[int | None, ...]:
-        variable, column = entity.variable, self.statement.column
-        rule = None if entity.label is None else LABELS[entity.label]
+    def _identity(self, entity: Entity) -> tuple[int, ...]:
+        variable = entity.variable
         labels = f"labels({variable})"
-        several = f"CASE WHEN size({labels}) > 1 THEN {labels} END"
+        if entity.label is not None:
+            labels = f"CASE WHEN size({labels}) > 1 THEN {labels} END"
         name = f"CASE WHEN {variable}:Corpus THEN {variable}.name END"
-        return (
-            column(several if rule else labels),
-            column(f"{variable}.id") if rule is None or rule.key == "id" else None,
-            column(name) if rule is None or "Corpus" in entity.possible else None,
-            column(f"{variable}.uri") if rule is None or rule.uri else None,
-        )
+        held = (labels, f"{variable}.id", name, f"{variable}.uri")
+        return tuple(map(self.statement.column, held))
 
     def decode(self, record: Sequence[Any], row: Solution) -> Iterator[Solution]:
         """Yield what a row of the answer means."""
@@ -447,8 +433,8 @@ class Translation:
     def _decode_node(
         self, entity: Entity, record: Sequence[Any]
     ) -> tuple[str, str, list[str]] | None:
-        values = [None if c is None else record[c] for c in entity.columns]
-        labels: list[str] = values[0] or ([entity.label] if entity.label else [])
+        held, key, name, uri = (record[column] for column in entity.columns)
+        labels: list[str] = held or ([entity.label] if entity.label else [])
         primary = (
             labels[0]
             if len(labels) == 1 and labels[0] in LABELS
@@ -456,8 +442,7 @@ class Translation:
         )
         if primary is None or (entity.leads and primary not in entity.leads):
             return None
-        properties = {"id": values[1], "name": values[2], "uri": values[3]}
-        iri = self.mapping.node_iri(primary, properties)
+        iri = self.mapping.node_iri(primary, {"id": key, "name": name, "uri": uri})
         return None if iri is None else (iri, primary, labels)
 
     def _statement_iri(
@@ -482,10 +467,13 @@ class Translation:
             if reading.subject == STATEMENT:
                 return {URIRef(STATEMENT_CLASS)}
             primary, held = labels[subject]
-            types = set(self.mapping.types(held, primary))
+            types: set[str | None] = {*self.mapping.types(held, primary)}
             if columns and primary == "Custodian":
-                types |= self._class_iris(record[columns[0][1]])
-            return {URIRef(kind) for kind in types}
+                types |= {
+                    self.mapping.class_iri(one, {"id": key, "uri": uri})
+                    for one, key, uri in record[columns[0][1]]
+                }
+            return {URIRef(kind) for kind in types if kind is not None}
         if reading.form == "predicate":
             edge = next(e for e in self._edges if e.term == subject)
             return {URIRef(self.mapping.relationship(record[edge.columns[0]]))}
@@ -493,36 +481,22 @@ class Translation:
         label = "" if reading.subject == STATEMENT else labels[subject][0]
         found: set[Node] = set()
         for name, column in columns:
-            if record[column] is not None:
-                found |= self._literals(predicate, label, name, record[column])
+            value = record[column]
+            if value is not None:
+                is_short = isinstance(value, str) and len(value) <= _SHORT
+                read = self._remembered if is_short else self._literals
+                found |= read(predicate, label, name, value)
         return found
 
     def _literals(
         self, predicate: str, label: str, name: str, value: Any
     ) -> frozenset[Node]:
-        # Short texts, which often come again, are remembered.
-        is_short = isinstance(value, str) and len(value) <= _SHORT
-        key = (predicate, label, name, value) if is_short else None
-        if key in self._known:
-            return self._known[key]
-        found: frozenset[Node] = frozenset(
+        return frozenset(
             literal_term(literal)
             for held_by, literals in self.mapping.property_values(label, name, value)
             if held_by == predicate
             for literal in literals
         )
-        if key is not None and len(self._known) < _REMEMBERED:
-            self._known[key] = found
-        return found
-
-    def _class_iris(self, classes: Sequence[Sequence[Any]]) -> set[str]:
-        iris = set()
-        for labels, key, uri in classes:
-            if self.mapping.primary(labels) == "OntologyClass":
-                iri = self.mapping.node_iri("OntologyClass", {"id": key, "uri": uri})
-                if iri is not None and not iri.startswith("_:"):
-                    iris.add(iri)
-        return iris - self._table_types
 
 
 def _parallel(edge: Edge) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.db.statements import statement
-from knowtrail.graph.rdf.clauses import arms_of, incoming_text, node_text, page_text
+from knowtrail.graph.rdf.clauses import arms_of, node_text, page_text
 from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, numbered
-from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE, table_types
+from knowtrail.graph.rdf.patterns import OBJECT, PREDICATE, SUBJECT, TYPE
 from knowtrail.graph.rdf.values import Runner, candidates, iri_of_term
 from knowtrail.graph.rdf.vocabulary import RDF, Value
 
@@ -38,29 +38,20 @@ def _read_nodes(
     for label, rule in LABELS.items():
         keys = [rule.key] if rule.key == "uri" or not rule.uri else [rule.key, "uri"]
         for key in keys:
-            after: str | None = None
-            while True:
-                text = page_text(
-                    label,
-                    key,
-                    first=after is None,
-                    unkeyed=key == "uri" and rule.key != "uri",
-                    corpus=corpus is not None,
-                )
-                params = {"after": after or "", "limit": _PAGE, "corpus": corpus}
-                rows = list(run(text, params))
-                if not rows:
-                    break
-                after = rows[-1][0]
-                records, names = [], []
-                for _, name, labels, properties in rows:
-                    if mapping.primary(labels) != label:
-                        continue
-                    iri = mapping.node_iri(label, properties)
-                    if iri is not None:
-                        records.append((iri, label, labels, properties))
-                        names.append(name)
-                yield records, names
+            params = {"after": "", "limit": _PAGE, "corpus": corpus}
+            unkeyed = key == "uri" and rule.key != "uri"
+            whose = {"unkeyed": unkeyed, "corpus": corpus is not None}
+            text = page_text(label, key, first=True, **whose)
+            while rows := list(run(text, params)):
+                text = page_text(label, key, first=False, **whose)
+                params["after"] = rows[-1][0]
+                found = {
+                    name: (iri, label, labels, properties)
+                    for _, name, labels, properties in rows
+                    if mapping.primary(labels) == label
+                    and (iri := mapping.node_iri(label, properties)) is not None
+                }
+                yield list(found.values()), list(found)
 
 
 def node_triples(
@@ -87,25 +78,19 @@ def _edge_triples(
     mapping: Mapping,
     source: NodeRecord,
     edges: Sequence[Sequence[Any]],
-    table_types: frozenset[str],
 ) -> tuple[list[Triple], list[Triple]]:
     """Return triples of the relationships from a node: its own, and of statements."""
     groups: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
     types: set[str] = set()
     for name, server, properties, labels, key, other, uri in edges:
-        label = mapping.primary(labels)
-        if label is None:
-            continue
-        target = mapping.node_iri(label, {"id": key, "name": other, "uri": uri})
+        label, held = mapping.primary(labels), {"id": key, "name": other, "uri": uri}
+        target = None if label is None else mapping.node_iri(label, held)
         if target is None:
             continue
         groups.setdefault((name, target), []).append((server, properties))
-        if (
-            (source[1], name, label) == ("Custodian", "INSTANCE_OF", "OntologyClass")
-            and not target.startswith("_:")
-            and target not in table_types
-        ):
-            types.add(target)
+        is_instance = (source[1], name) == ("Custodian", "INSTANCE_OF")
+        if is_instance and (kind := mapping.class_iri(labels, held)) is not None:
+            types.add(kind)
     types -= set(mapping.types(source[2], source[1]))
     own: list[Triple] = [(source[0], f"{RDF}type", kind) for kind in sorted(types)]
     statements: list[Triple] = []
@@ -145,7 +130,6 @@ def graph_triples(
     node_done: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Triple]:
     """Yield every triple of the graph, once, those of one subject together."""
-    classes = table_types(mapping)
     done = 0
     for records, names in _read_nodes(run, mapping, corpus=corpus):
         params = {"names": names, "corpus": corpus}
@@ -156,7 +140,7 @@ def graph_triples(
             while waiting is not None and waiting[0] == place:
                 edges.append(waiting[1:])
                 waiting = next(found, None)
-            own, statements = _edge_triples(mapping, record, edges, classes)
+            own, statements = _edge_triples(mapping, record, edges)
             yield from node_triples(mapping, record, embeddings=embeddings)
             yield from own
             yield from statements
@@ -166,29 +150,23 @@ def graph_triples(
 
 def triples_of(run: Runner, mapping: Mapping, subject: Any) -> Iterator[Triple]:
     """Yield the triples of one subject, a node or a statement."""
-    iri = iri_of_term(subject)
-    parsed = mapping.vocabulary.parse_statement(iri)
-    if parsed is not None:
-        for record, edges in _nodes(run, mapping, parsed[0]):
-            _, statements = _edge_triples(mapping, record, edges, frozenset())
-            yield from (triple for triple in statements if triple[0] == iri)
-        return
-    for record, edges in _nodes(run, mapping, iri):
-        yield from node_triples(mapping, record)
-        yield from _edge_triples(mapping, record, edges, table_types(mapping))[0]
-
-
-def _nodes(
-    run: Runner, mapping: Mapping, iri: str
-) -> Iterator[tuple[NodeRecord, list[Any]]]:
+    subject_iri = iri_of_term(subject)
+    parsed = mapping.vocabulary.parse_statement(subject_iri)
+    iri = subject_iri if parsed is None else parsed[0]
     arms = arms_of(mapping, iri)
-    for name, labels, properties in run(
-        node_text(list(arms)), {"rows": [{"b": list(arms.values())}]}
-    ):
+    rows = {"rows": [{"b": list(arms.values())}]}
+    for name, labels, properties in run(node_text(list(arms)), rows):
         label = mapping.primary(labels)
-        if label is not None and mapping.node_iri(label, properties) == iri:
-            found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
-            yield (iri, label, labels, properties), [edge[1:] for edge in found]
+        if label is None or mapping.node_iri(label, properties) != iri:
+            continue
+        found = run(statement("rdf/edges"), {"names": [name], "corpus": None})
+        edges = [edge[1:] for edge in found]
+        record = (iri, label, labels, properties)
+        own, statements = _edge_triples(mapping, record, edges)
+        if parsed is None:
+            yield from node_triples(mapping, record)
+            yield from own
+        yield from (triple for triple in statements if triple[0] == subject_iri)
 
 
 def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | None:
@@ -203,7 +181,9 @@ def predicates_of(run: Runner, mapping: Mapping, found: Any) -> list[URIRef] | N
     else:
         iri = iri_of_term(found)
         arms = arms_of(mapping, iri)
-        rows = run(incoming_text(list(arms)), {"rows": [{"b": list(arms.values())}]})
+        rows = run(
+            node_text(list(arms), incoming=True), {"rows": [{"b": list(arms.values())}]}
+        )
         iris = {mapping.relationship(row[0]) for row in rows}
         iris |= {TYPE, SUBJECT, PREDICATE, OBJECT}
     return [URIRef(iri) for iri in sorted(iris)]

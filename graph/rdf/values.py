@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from knowtrail.graph.db.driver import Zone
-from knowtrail.graph.rdf.vocabulary import DATES, GEO, RDF, XSD, Value, Vocabulary
+from knowtrail.graph.rdf.vocabulary import DATES, GEO, XSD, Value, Vocabulary
 
 if TYPE_CHECKING:
     from knowtrail.graph.rdf.mapping import Mapping
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _WKT = re.compile(r"(?:<([^>]+)> )?POINT(?: Z)? \(([^)]*)\)")
-_OWN_DURATION = re.compile(r"P(-?\d+)M(-?\d+)DT(-?\d+)S(-?\d+)N")
+_OWN_DURATION = re.compile(
+    r"P(?P<months>-?\d+)M(?P<days>-?\d+)DT(?P<seconds>-?\d+)S(?P<nanoseconds>-?\d+)N"
+)
 _OWN_TIME = re.compile(r"(.*?)\.(\d{9})([+-]\d\d:\d\d)?(?:\[([^\]]+)\])?")
 _WGS84 = 4326
 _DAY = 86_400
@@ -120,42 +122,53 @@ def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
         return None
     if not literal.datatype or literal.datatype == f"{XSD}string":
         return literal.text
+    own = vocabulary.datatype("")
     try:
-        if literal.datatype.startswith(XSD):
-            return _xsd_value(literal.datatype.removeprefix(XSD), literal.text)
         if literal.datatype == f"{GEO}wktLiteral":
             return _point_value(literal.text, vocabulary)
-        if literal.datatype == f"{RDF}langString":
-            return None
-        own = vocabulary.datatype("")
-        if literal.datatype.startswith(own):
-            return _own_value(literal.datatype.removeprefix(own), literal.text)
+        kind = literal.datatype.replace(own, "own ").replace(XSD, "xsd ")
+        reader = _readers().get(kind)
+        return None if reader is None else reader(literal.text)
     except (ValueError, OverflowError, InvalidOperation, struct.error):
         return None
-    return None
-
-
-def _xsd_value(kind: str, text: str) -> Any:
-    if kind == "integer":
-        number = int(text) if _INTEGER.fullmatch(text) else None
-        return None if number is None or not -(2**63) <= number < 2**63 else number
-    return _readers()[kind](text) if kind in _readers() else None
 
 
 @cache
 def _readers() -> dict[str, Callable[[str], Any]]:
-    """Return what reads literals of datatypes of XSD, by their names."""
+    """Return what reads literals of datatypes of XSD and of ours."""
     from neo4j.time import Date, DateTime, Duration, Time
 
     return {
-        "boolean": {"true": True, "1": True, "false": False, "0": False}.get,
-        "double": float,
-        "base64Binary": partial(base64.b64decode, validate=True),
-        "duration": Duration.from_iso_format,
-        "date": lambda text: Date.from_native(date.fromisoformat(text)),
-        "dateTime": lambda text: DateTime.from_native(datetime.fromisoformat(text)),
-        "time": lambda text: Time.from_native(time.fromisoformat(text)),
+        "xsd integer": _integer,
+        "xsd boolean": {"true": True, "1": True, "false": False, "0": False}.get,
+        "xsd double": float,
+        "xsd base64Binary": partial(base64.b64decode, validate=True),
+        "xsd duration": Duration.from_iso_format,
+        "xsd date": lambda text: Date.from_native(date.fromisoformat(text)),
+        "xsd dateTime": lambda text: DateTime.from_native(datetime.fromisoformat(text)),
+        "xsd time": lambda text: Time.from_native(time.fromisoformat(text)),
+        "own float32Vector": partial(_vector, "f", 4),
+        "own float64Vector": partial(_vector, "d", 8),
+        "own duration": partial(_own_duration, Duration),
+        "own dateTime": partial(_own_time, DateTime),
+        "own time": partial(_own_time, Time),
     }
+
+
+def _integer(text: str) -> int | None:
+    number = int(text) if _INTEGER.fullmatch(text) else None
+    return None if number is None or not -(2**63) <= number < 2**63 else number
+
+
+def _vector(form: str, size: int, text: str) -> list[float] | None:
+    raw = base64.b64decode(text, validate=True)
+    return list(struct.unpack(f"<{len(raw) // size}{form}", raw)) or None
+
+
+def _own_duration(kind: Any, text: str) -> Any:
+    found = _OWN_DURATION.fullmatch(text)
+    parts = {} if found is None else found.groupdict()
+    return kind(**{name: int(part) for name, part in parts.items()}) if parts else None
 
 
 def _point_value(text: str, vocabulary: Vocabulary) -> Any:
@@ -166,44 +179,17 @@ def _point_value(text: str, vocabulary: Vocabulary) -> Any:
         return None
     axes = [float(axis) for axis in found[2].split()]
     system = found[1] or f"{vocabulary.base}srid/{_WGS84}"
-    kinds: dict[int, tuple[Any, int]]
-    kinds = {4326: (WGS84Point, 2), 4979: (WGS84Point, 3)}
-    kinds |= {7203: (CartesianPoint, 2), 9157: (CartesianPoint, 3)}
-    for srid, (kind, length) in kinds.items():
-        if system == f"{vocabulary.base}srid/{srid}" and len(axes) == length:
-            return kind(axes)
-    return None
+    points = (WGS84Point(axes), CartesianPoint(axes))
+    ours = (p for p in points if system == f"{vocabulary.base}srid/{p.srid}")
+    return next(ours, None)
 
 
-def _own_value(kind: str, text: str) -> Any:
-    if kind in {"float32Vector", "float64Vector"}:
-        raw = base64.b64decode(text, validate=True)
-        form, size = ("f", 4) if kind == "float32Vector" else ("d", 8)
-        return list(struct.unpack(f"<{len(raw) // size}{form}", raw)) or None
-    if kind == "duration":
-        from neo4j.time import Duration
-
-        found = _OWN_DURATION.fullmatch(text)
-        if found is None:
-            return None
-        months, days, seconds, nanoseconds = map(int, found.groups())
-        return Duration(
-            months=months, days=days, seconds=seconds, nanoseconds=nanoseconds
-        )
-    if kind in {"dateTime", "time"}:
-        return _own_time(kind, text)
-    return None
-
-
-def _own_time(kind: str, text: str) -> Any:
-    from neo4j.time import DateTime, Time
-
+def _own_time(kind: Any, text: str) -> Any:
     found = _OWN_TIME.fullmatch(text)
     if found is None:
         return None
     head, digits, offset, zone = found.groups()
-    of_kind = Time if kind == "time" else DateTime
-    whole: Any = of_kind.from_iso_format(f"{head}.{digits}{offset or ''}")
+    whole = kind.from_iso_format(f"{head}.{digits}{offset or ''}")
     shift = whole.utcoffset()
     if shift is None:
         return whole
@@ -246,15 +232,11 @@ def ordered(literals: set[Value], order: str | None) -> list[Value]:
     then sorted.
     """
     distinct = sorted(literals)
-    if order is None:
-        return distinct
-    texts = order.split()
-    if not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
-        return distinct
-    places = list(map(int, texts))
-    if set(places) != set(range(len(distinct))):
-        return distinct
-    return [distinct[place] for place in places]
+    texts = (order or "").split()
+    is_order = all(re.fullmatch(r"\d{1,9}", text) for text in texts)
+    places = list(map(int, texts)) if is_order else []
+    fits = set(places) == set(range(len(distinct)))
+    return [distinct[place] for place in places] if fits else distinct
 
 
 def decimal_text(value: float) -> str:

@@ -13,37 +13,22 @@ from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.files.packaged import packaged
 
 DEFAULT_BASE = "https://knowtrail.example/"
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-XSD = "http://www.w3.org/2001/XMLSchema#"
-GEO = "http://www.opengis.net/ont/geosparql#"
+PREFIXES: dict[str, str] = packaged(__package__, "vocabulary.toml")["prefixes"]
+"""Prefixes that every file and every query has, beside those of the vocabulary."""
+
+RDF, XSD, GEO = (PREFIXES[name] for name in ("rdf", "xsd", "geo"))
 
 DATES = frozenset({f"{XSD}gYear", f"{XSD}gYearMonth", f"{XSD}date"})
 """Datatypes of dates that are texts in the graph."""
-
-PREFIXES = {
-    "rdf": RDF,
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "xsd": XSD,
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "prov": "http://www.w3.org/ns/prov#",
-    "dqv": "http://www.w3.org/ns/dqv#",
-    "dcterms": "http://purl.org/dc/terms/",
-    "schema": "https://schema.org/",
-    "geo": GEO,
-    "nif": "http://persistence.uni-leipzig.org/nlp2rdf/ontologies/nif-core#",
-}
-"""Prefixes that every file and every query has, beside those of the vocabulary."""
 
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`\ud800-\udfff]+")
 _BLANK = re.compile(r"bnode://([A-Za-z0-9_-]+)")
 _UNRESERVED = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.~-]*")
 _ESCAPE = re.compile(r"\.x([0-9A-F]{2})")
-_NAME_BYTES = frozenset(
-    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-)
+_ODD = re.compile(rb"[^A-Za-z0-9_]|^[0-9]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,12 +53,7 @@ def encode_name(name: str) -> str:
     digit at the beginning, becomes `.x` and two hexadecimal digits. Unlike percent
     signs these are allowed in XML names, so that RDF/XML can hold any name.
     """
-    return "".join(
-        chr(byte)
-        if byte in _NAME_BYTES and not (place == 0 and 48 <= byte <= 57)
-        else f".x{byte:02X}"
-        for place, byte in enumerate(name.encode("utf-8"))
-    )
+    return _ODD.sub(lambda odd: b".x%02X" % ord(odd[0]), name.encode()).decode()
 
 
 def decode_name(text: str) -> str | None:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 FIELDS: dict[str, list[str]] = TABLES["columns"]
-"""Field -> columns that mean it unless the caller says otherwise, the first first.
-
-`institution_type` is no name of a type on purpose: some lists have the kind of body
-that runs an institution there.
-"""
+"""Field -> columns that mean it unless the caller says otherwise, the first first."""
 
 _DATE = re.compile(r"(\d{3,4})(?:-(\d{2})(?:-(\d{2}))?)?")
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -129,17 +125,10 @@ AXES = {
 _MOST = 20_000
 """Different values of a column that are counted."""
 
-_KIND = re.compile(
-    r"\b(?:museums?|librar(?:y|ies)|archives?|galler(?:y|ies)|institut(?:e|es|ions?)|"
-    r"organi[sz]ations?|education|government|musea|bibliothe(?:ek|ken)|archie(?:f|ven))"
-    r"\b",
-    re.IGNORECASE,
+_KIND, _WEB, _NUMBER = (
+    re.compile(TABLES["patterns"][name], re.IGNORECASE | re.VERBOSE)
+    for name in ("kind", "web", "number")
 )
-_WEB = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"]+|[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?:/[^\s<>\"]*)?",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"[-+\d.,\s]+(?:[eE][-+]?\d+)?")
 
 
 class Misplaced:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from importlib import resources
-from itertools import islice
+from itertools import islice, permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -185,14 +185,12 @@ def _identifiers(reader: _Reader) -> tuple[Ghcid | None, str | None]:
 
 
 def _location(reader: _Reader) -> tuple[float, float] | None:
-    found = [reader.read(name, parse) for name, parse in AXES.items()]
-    if None not in found:
-        return found[0] or 0.0, found[1] or 0.0
-    for name in AXES:
-        other = next(axis for axis in AXES if axis != name)
+    longitude, latitude = (reader.read(name, parse) for name, parse in AXES.items())
+    if longitude is not None and latitude is not None:
+        return longitude, latitude
+    for name, other in permutations(AXES):
         if name in reader.row and other not in reader.row:
-            message = f"{name} left out: the row has no {other}"
-            reader.refuse(name, message)
+            reader.refuse(name, f"{name} left out: the row has no {other}")
     return None
 
 

@@ -7,13 +7,12 @@ single case.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
-from typing import Any
+
+from knowtrail.graph.files.packaged import packaged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,44 +27,21 @@ class Guess:
     rule: str
 
 
-_KNOWN: dict[str, Any] = json.loads(
-    (resources.files("knowtrail.ingest.data.heritage") / "addresses.json").read_bytes()
-)
-"""What titles and British addresses have.
-
-`titles` are types with what the title says and the confidence: the first are told by
-the word itself, the last only by what an institution of such a name tends to be. Of
-names of states, `states` are those that ISO 3166 does not give them, and `city_states`
-those that a town has too. `streets` end no town's name, `streets_or_towns` may.
-"""
-
+_KNOWN = packaged("knowtrail.ingest.data.heritage", "addresses.toml")
+COUNTRIES: dict[str, str] = _KNOWN["countries"]
+HOME_COUNTRIES: list[str] = _KNOWN["home_countries"]
+_COUNTY_TOWNS: dict[str, str] = _KNOWN["county_towns"]
+_COUNTIES = frozenset(_KNOWN["counties"])
+_STRONG = frozenset("LMAGB")
 _TITLES = [
     (letter, re.compile(rf"\b(?:{words})\b", re.IGNORECASE), confidence)
     for letter, words, confidence in _KNOWN["titles"]
 ]
-_STRONG = frozenset("LMAGB")
-_SITE = (
-    ("L", re.compile(r"librar", re.IGNORECASE)),
-    ("M", re.compile(r"museum", re.IGNORECASE)),
-    ("A", re.compile(r"archives?\b|recordoffice", re.IGNORECASE)),
-    ("G", re.compile(r"galler(?:y|ies)", re.IGNORECASE)),
-)
-HOME_COUNTRIES = ("england", "scotland", "wales", "northern ireland")
-"""Parts of a state that are regions too."""
-
-COUNTRIES: dict[str, str] = _KNOWN["countries"]
-_ISLES = frozenset({"british isles", "channel islands"})
-_KINGDOM = re.compile(r"(?<=\S)\s+(?:u\.?k\.?|united kingdom)$", re.IGNORECASE)
-_POSTCODE = re.compile(r"([A-Z]{1,2})\d[A-Z\d]?\s*\d[A-Z]{2}", re.IGNORECASE | re.ASCII)
-_ISLANDS = {"IM": "IM", "JE": "JE", "GY": "GG"}
-_COUNTIES = frozenset(_KNOWN["counties"])
-_COUNTY_TOWNS = {"durham": "Durham", "conwy": "Conwy"}
-"""Counties that have a town of their name."""
-_COUNTY = re.compile(
-    r".*shire|(?:county|co\.?|city of|city and county of|isle of|isles? of)\s.+",
-    re.IGNORECASE,
-)
-_SHIRE = re.compile(r"(?:(?:north|south|east|west) )?\S+shire")
+_SITE = [(one, re.compile(word, re.IGNORECASE)) for one, word in _KNOWN["sites"]]
+_IS: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in _KNOWN["patterns"].items()
+}
 _NO_TOWN = re.compile(
     rf"\d|\b(?:c/o|p\.?o\.? box)\b|\b(?<!le[ -])(?:{'|'.join(_KNOWN['streets'])})\W*$",
     re.IGNORECASE,
@@ -73,11 +49,8 @@ _NO_TOWN = re.compile(
 _MAYBE_TOWN = re.compile(
     rf"\b(?:{'|'.join(_KNOWN['streets_or_towns'])})\W*$", re.IGNORECASE
 )
-_BOX = re.compile(r"(?:p\.?\s?o\.?\s?)?box\b.*", re.IGNORECASE)
-_SMALL = re.compile(r"(?<=[ -])(?:Upon|On|Of|The|Le|In|Under|By|And|Next)(?=[ -])")
 _LONGEST_TOWN = 4
 _SHORTEST_NAME, _LONGEST_NAME = 3, 100
-_UNENDED = re.compile(r"\b(?:of|the|and|upon)$", re.IGNORECASE)
 
 
 class Towns:
@@ -124,7 +97,7 @@ class Towns:
 def _district(address: str, postcode: str) -> str:
     """Return the first half of a postcode, `LE65` of `LE65 1HU`; empty without one."""
     for text in (postcode, *address.split(",")):
-        if found := _POSTCODE.fullmatch(text.strip()):
+        if found := _IS["postcode"].fullmatch(text.strip()):
             return found[0].upper()[:-3].strip()
     return ""
 
@@ -186,12 +159,14 @@ def _parts(address: str) -> tuple[list[str], str | None]:
     parts = [
         part
         for part in parts
-        if part and not _POSTCODE.fullmatch(part) and not _BOX.fullmatch(part)
+        if part
+        and not _IS["postcode"].fullmatch(part)
+        and not _IS["box"].fullmatch(part)
     ]
     while parts and _is_country(parts[-1]):
         parts.pop()
     if parts:
-        parts[-1] = _KINGDOM.sub("", parts[-1])
+        parts[-1] = _IS["kingdom"].sub("", parts[-1])
     return parts, _taken_county(parts)
 
 
@@ -216,7 +191,7 @@ def _taken_county(parts: list[str]) -> str | None:
 def guess_country(address: str, postcode: str | None) -> Guess | None:
     """Return the country that ends a British address, or whose postcode it has."""
     parts = [part.strip(" .") for part in address.split(",") if part.strip(" .")]
-    if parts and parts[-1].casefold() in _ISLES:
+    if parts and parts[-1].casefold() in _KNOWN["isles"]:
         parts.pop()
     if parts and parts[-1].casefold() in _states():
         return None
@@ -224,16 +199,16 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
         code = COUNTRIES[parts[-1].casefold()]
         return Guess(value=code, confidence=1.0, rule="country-name")
     for text in (postcode or "", *parts):
-        if found := _POSTCODE.fullmatch(text.strip()):
+        if found := _IS["postcode"].fullmatch(text.strip()):
             area = (found[1] or "").upper()
-            code = _ISLANDS.get(area, "GB")
+            code = _KNOWN["islands"].get(area, "GB")
             return Guess(value=code, confidence=0.95, rule="postcode")
     return None
 
 
 def _is_country(part: str) -> bool:
     name = part.casefold().replace(".", "")
-    return name in COUNTRIES or name in _states() or name in _ISLES
+    return name in COUNTRIES or name in _states() or name in _KNOWN["isles"]
 
 
 @lru_cache(maxsize=1)
@@ -255,14 +230,14 @@ def _is_county_town(part: str) -> bool:
 
 
 def _is_county(part: str) -> bool:
-    return part.casefold() in _COUNTIES or _COUNTY.fullmatch(part) is not None
+    return part.casefold() in _COUNTIES or _IS["county"].fullmatch(part) is not None
 
 
 def _is_town(part: str) -> bool:
     return (
         part[:1].isupper()
         and _SHORTEST_NAME <= len(part) <= _LONGEST_NAME
-        and not _UNENDED.search(part)
+        and not _IS["unended"].search(part)
         and not _NO_TOWN.search(part)
         and not _is_county(part)
         and not _is_country(part)
@@ -273,13 +248,13 @@ def _named(part: str) -> str:
     """Return a town as it is usually written."""
     name = " ".join(part.split())
     name = name.title().replace("'S", "'s") if name.isupper() else name
-    return _SMALL.sub(lambda found: found[0].lower(), name)
+    return _IS["small"].sub(lambda found: found[0].lower(), name)
 
 
 def _without_county(part: str) -> str:
     words = part.split()
     for size in (3, 2, 1):
         end = " ".join(words[-size:]).casefold()
-        if len(words) > size and (end in _COUNTIES or _SHIRE.fullmatch(end)):
+        if len(words) > size and (end in _COUNTIES or _IS["shire"].fullmatch(end)):
             return " ".join(words[:-size])
     return part

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, fields
-from importlib import resources
 from typing import Any
 
 from neo4j.spatial import WGS84Point
 
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.keys import camel_case, content_key
 from knowtrail.ingest.records import RawDocument, Scalar
 
-_DATA = resources.files("knowtrail.ingest.data.heritage") / "institutions.json"
-TABLES: dict[str, dict[str, Any]] = json.loads(_DATA.read_bytes())
-"""Classes and words by letter of a type, and columns by field."""
-
+TABLES = packaged("knowtrail.ingest.data.heritage", "institutions.toml")
 CLASS_NAMES: dict[str, str] = TABLES["classes"]
 """Letter of a type -> class that its institutions belong to unless a row says more."""
 

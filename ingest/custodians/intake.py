@@ -10,6 +10,7 @@ import time
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema
@@ -206,23 +207,20 @@ class _Run:
         self.report = CustodianReport(corpus=self._corpus, source=self._source.name)
 
     def store(self, seen: Seen, *, replace: bool) -> None:
-        batch: list[dict[str, Any]] = []
-        for custodian in self._source.custodians(seen):
-            if isinstance(custodian, Failure):
-                self.report.failed += 1
-                if len(self.report.failures) < 50:
-                    told = f"{custodian.title}: {custodian.message}"
-                    self.report.failures.append(told)
-                continue
-            batch.append(custodian.properties(self._corpus))
-            if len(batch) == _BATCH:
-                self._write(batch, replace=replace)
-                batch = []
-            self._progress("custodians", self._source.position, self._source.size)
-        if batch:
+        for batch in batched(self._sound(seen), _BATCH):
             self._write(batch, replace=replace)
         self.report.findings = self._source.findings
         self.report.repeated = self._source.repeated
+
+    def _sound(self, seen: Seen) -> Iterator[dict[str, Any]]:
+        for one in self._source.custodians(seen):
+            if not isinstance(one, Failure):
+                self._progress("custodians", self._source.position, self._source.size)
+                yield one.properties(self._corpus)
+                continue
+            self.report.failed += 1
+            if len(self.report.failures) < 50:
+                self.report.failures.append(f"{one.title}: {one.message}")
 
     def _write(self, batch: Sequence[dict[str, Any]], *, replace: bool) -> None:
         ids = [row["id"] for row in batch]
@@ -230,31 +228,19 @@ class _Run:
             row["id"]: row["hash"]
             for row in self._connection.read("custodians/hashes", ids=ids)
         }
-        new = [row for row in batch if row["id"] not in stored]
-        changed = [
+        added = len(batch) - len(stored)
+        rows = [
             row
             for row in batch
-            if replace
-            and stored.get(row["id"], row["contentHash"]) != row["contentHash"]
+            if row["id"] not in stored
+            or (replace and stored[row["id"]] != row["contentHash"])
         ]
-        self.report.added += len(new)
-        self.report.updated += len(changed)
-        self.report.skipped += len(batch) - len(new) - len(changed)
-        if not new and not changed:
-            return
-        rows = [*new, *changed]
-        classes = [
-            {"name": name, "uri": class_uri(name)}
-            for name in sorted({row["className"] for row in rows})
-        ]
-        instances = [
-            {"id": row["id"], "classUri": class_uri(row["className"])} for row in rows
-        ]
-        self._connection.write_all([
-            ("custodians/classes", {"rows": classes}),
-            ("custodians/store", {"rows": rows}),
-            ("custodians/instances", {"rows": instances}),
-        ])
+        self.report.added += added
+        self.report.updated += len(rows) - added
+        self.report.skipped += len(batch) - len(rows)
+        if rows:
+            heritage = class_uri("")
+            self._connection.write("custodians/store", rows=rows, heritage=heritage)
 
     def open(
         self, embedder: Embedder | None, settings: Settings, cleanup: Cleanup
