@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
@@ -87,11 +87,9 @@ class Digits:
         self._places: list[int] = []
         at = 0
         while at < len(text):
-            inside = at > 0 and text[at - 1].isalnum()
-            run = None if inside else _RUN.match(text, at)
-            piece, size = _numeral(run[0], language) if run else ("", 0)
-            if not size:
-                piece, size = text[at], 1
+            run = None if at and text[at - 1].isalnum() else _RUN.match(text, at)
+            number = _numeral(run[0], language) if run else None
+            piece, size = number or (text[at], 1)
             self.text += piece
             self._places += [at] * len(piece)
             at += size
@@ -103,55 +101,48 @@ class Digits:
 
 
 @lru_cache(maxsize=4096)
-def _numeral(run: str, language: str) -> tuple[str, int]:
+def _numeral(run: str, language: str) -> tuple[str, int] | None:
     """Return the digits that the longest beginning of words means, and its length."""
     # Scales such as `million` stay words, and so do `one` and `first`, which say more.
     from text_to_num import alpha2digit
 
-    ends = [m.end() for m in re.finditer(r"[^\W\d_]+", run)]
-    for end in reversed(ends):
-        words = run[:end].casefold()
-        split = set(re.split(r"[ -]", words))
-        if split & _PROTECTED or split & _DATA["scales"].keys():
+    for end in [m.end() for m in re.finditer(r"[^\W\d_]+", run)][::-1]:
+        words, tail = run[:end].casefold(), ""
+        if {*re.split(r"[ -]", words)} & (_PROTECTED | _DATA["scales"].keys()):
             continue
         if words.endswith("ties"):  # the sixties
             words, tail = f"{words[:-3]}y", "s"
-        else:
-            tail = ""
         said = alpha2digit(words, language, threshold=0)
         if re.fullmatch(r"\d+(?:st|nd|rd|th|e|de|ste)?", said):
             return said + tail, end
-    return "", 0
+    return None
 
 
 def is_number(form: str) -> bool:
     """Return whether a word is a number, in digits or in words of either language."""
-    said = form.isalpha() and any(_numeral(form, one)[1] for one in ("en", "nl"))
+    said = form.isalpha() and any(_numeral(form, one) for one in ("en", "nl"))
     return form.isdigit() or said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """How a quantity is compared, and by what words beside it."""
+class _Compared(NamedTuple):
+    """How a quantity is compared, and where the words beside it say so."""
 
-    operator: str = ""
     begin: int
     end: int
+    operator: str = ""
     excluded: bool = False
 
 
 def _operator(text: str, start: int, end: int) -> _Compared:
     before = text[:start]
     if found := _SUFFIX.match(text, end):
-        name = str(found.lastgroup).removesuffix("_")
-        return _Compared(operator=name, begin=start, end=found.end())
+        return _Compared(start, found.end(), str(found.lastgroup).removesuffix("_"))
     if found := _OPERATOR.search(before):
         name = next(op for op in _DATA["operators"] if found[op])
         name = OPPOSITE.get(name, "eq") if found["not"] else name
-        return _Compared(operator=name, begin=found.start(), end=end)
-    if found := _NOT_IN.search(before):
-        return _Compared(begin=found.start(), end=end, excluded=True)
-    return _Compared(begin=start, end=end)
+        return _Compared(found.start(), end, name)
+    found = _NOT_IN.search(before)
+    return _Compared(found.start() if found else start, end, excluded=bool(found))
 
 
 def years(text: str) -> list[Mention]:
@@ -161,44 +152,43 @@ def years(text: str) -> list[Mention]:
     `between 1800 and 1850`.
     """
     view = Digits(text)
-    spans = list(_spans(view.text))
-    found: list[Mention] = []
-    skip = False
-    for n, (start, end, first, last) in enumerate(spans):
-        if skip:
-            skip = False
-            continue
-        following = spans[n + 1] if n + 1 < len(spans) else None
+    spans, found = _spans(view.text), list[Mention]()
+    while spans:
+        start, end, first, last = spans.pop(0)
         value, score = str(first) if first == last else f"{first}/{last}", 100.0
         opening = _P["range"].search(view.text[:start])
-        between = view.text[end : following[0]] if following else ""
-        if (
-            opening
-            and following
-            and (_P["to"].fullmatch(between) or _P["and"].fullmatch(between))
-        ):
-            value, end, skip = f"{first}/{following[3]}", following[1], True
-            if first > following[3]:
-                value, score = f"{following[2]}/{last}", READ
+        between = view.text[end : spans[0][0]] if opening and spans else None
+        joined = between is not None and _joins(between, opening)
+        if joined:
+            _, end, low, high = spans.pop(0)
+            value = f"{first}/{high}"
+            if first > high:
+                value, score = f"{low}/{last}", READ
         compared = _operator(view.text, start, end)
         about = _P["about"].search(view.text[:start])
         if about and not compared.operator and "/" not in value:
-            value, score, start = (
+            start, value, score = (
+                about.start(),
                 f"{first - _ABOUT}/{last + _ABOUT}",
                 READ,
-                about.start(),
             )
-            compared = replace(compared, begin=min(start, compared.begin))
-        plain = not compared.excluded and (skip or compared.operator == "ge")
+            compared = compared._replace(begin=min(start, compared.begin))
+        plain = not compared.excluded and (joined or compared.operator == "ge")
         if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
-            compared = _Compared(operator="eq", begin=opening.start(), end=end)
+            compared = _Compared(opening.start(), end, "eq")
         excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
         if excluded:  # `not from the 1950s`
-            compared = _Compared(begin=excluded.start(), end=end, excluded=True)
+            compared = _Compared(excluded.start(), end, excluded=True)
         relation = DATES[compared.operator or "eq"]
         given = {"kind": "date", "value": value, "relation": relation, "score": score}
         found.append(_quantity(text, view, (start, end), compared, **given))
     return _narrowed(found, text)
+
+
+def _joins(between: str, opening: re.Match[str] | None) -> bool:
+    """Return whether what stands between two quantities makes them one range."""
+    both = opening and _P["and"].fullmatch(between)
+    return bool(both or _P["to"].fullmatch(between))
 
 
 def _quantity(
@@ -214,7 +204,7 @@ def _quantity(
 _DATE = _compiled(_P["date"].pattern.replace("MONTH", "|".join(_DATA["months"])))
 
 
-def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
+def _spans(text: str) -> list[tuple[int, int, int, int]]:
     found: list[tuple[int, int, int, int]] = []
     for match in _P["century"].finditer(text):
         last = 100 * int(match[1])
@@ -304,32 +294,25 @@ def ranged(text: str, found: Sequence[Mention]) -> list[Mention]:
     """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`."""
     joined: list[Mention] = []
     for one in found:
-        last = joined[-1] if joined else None
-        opening = None if last is None else _P["range"].search(text[: last.start])
-        between = "" if last is None else text[last.end : one.start]
-        if (
-            last is not None
-            and "/" not in last.value
-            and (
-                _P["to"].fullmatch(between)
-                or (opening and _P["and"].fullmatch(between))
-            )
-        ):
-            start = opening.start() if opening else last.start
-            low, high = sorted((last.value, one.value), key=Decimal)
-            joined[-1] = replace(
-                one,
-                value=f"{low}/{high}",
-                score=100.0 if low == last.value else READ,
-                text=text[start : one.end],
-                start=start,
-                foreign=one.foreign or last.foreign,
-                relation="between",
-                lead=last.lead,
-                around=(min(last.around[0], last.start), one.end),
-            )
-        else:
+        last = joined[-1] if joined else one
+        opening = _P["range"].search(text[: last.start])
+        whole = last is one or "/" in last.value
+        if whole or not _joins(text[last.end : one.start], opening):
             joined.append(one)
+            continue
+        start = opening.start() if opening else last.start
+        low, high = sorted((last.value, one.value), key=Decimal)
+        joined[-1] = replace(
+            one,
+            value=f"{low}/{high}",
+            score=100.0 if low == last.value else READ,
+            text=text[start : one.end],
+            start=start,
+            foreign=one.foreign or last.foreign,
+            relation="between",
+            lead=last.lead,
+            around=(min(last.around[0], last.start), one.end),
+        )
     return joined
 
 
@@ -350,10 +333,8 @@ def read_number(digits: str | None, word: str | None) -> Decimal | None:
     if word is not None:
         return Decimal(_DATA["halves"][word.casefold()])
     bare = re.sub(r"[\u00a0' ]", "", digits or "").strip(".,")
-    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?", bare):
-        tail = re.search(r"[.,](\d{1,2})$", bare)
-        whole = re.sub(r"[.,]", "", bare[: tail.start()] if tail else bare)
-        return Decimal(f"{whole}.{tail[1]}" if tail else whole)
+    if grouped := re.fullmatch(r"(\d{1,3}(?:[.,]\d{3})+)(?:[.,](\d{1,2}))?", bare):
+        return Decimal(re.sub(r"[.,]", "", grouped[1]) + f".{grouped[2] or 0}")
     if re.fullmatch(r"\d+(?:[.,]\d+)?", bare) and len(bare) <= 18:
         return Decimal(bare.replace(",", "."))
     return None
@@ -438,22 +419,19 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     name are none.
     """
     names = [m for m in mentions if m.kind == "name"]
-    question = blanked(question, ((m.start, m.end) for m in names))
-    compared = len(names) > 1
-    text = Digits(question).text
+    text = Digits(blanked(question, ((m.start, m.end) for m in names))).text
     said = {by: first for by, words in _MOST.items() if (first := words.search(text))}
     found = sorted(said, key=lambda by: _precedence(by, said[by]))
-    if compared:
-        found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
+    if len(names) > 1:
+        found = [by for by in _MORE if _MORE[by].search(text)] + found
         found.sort(key=lambda by: by in {"oldest", "newest"})
     if not found:
         return None
     if rank := _RANK.search(text):
-        after = rank["after"] or ""
-        skip = int(rank["nth"]) - 1 if rank["nth"] else 1
-        skip = int(after) if after.isdigit() else skip
+        after, nth = rank["after"] or "", int(rank["nth"] or 2)
+        skip = int(after) if after.isdigit() else nth - 1
         return Order(by=found[0], limit=1, skip=skip)
-    limit = asked_limit(question)
+    limit = asked_limit(text)
     return Order(by=found[0], limit=None if limit is None else int(limit))
 
 
@@ -519,25 +497,18 @@ def asked_limit(question: str) -> str | None:
     return "1" if one or (single and _compiled(_FIRST).search(text)) else None
 
 
-@lru_cache(maxsize=1)
-def _singulars() -> str:
-    """Return a pattern of the words for one institution, in both languages."""
-    given = data_file("types.yaml")
-    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
-    words = {
-        w.casefold()
-        for found in lists
-        for w in found[::2]
-        if not _P["plural"].search(w)
-    }
-    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-
-
+_TYPES = data_file("types.yaml")["types"].values()
+_SINGULAR = {"institution", "instelling", "organisation", "organisatie", "one"} | {
+    word.casefold()
+    for words in _TYPES
+    for word in (*words["en"][::2], *words["nl"][::2])
+    if not _P["plural"].search(word)
+}
+_SINGULARS = "|".join(sorted(map(re.escape, _SINGULAR), key=len, reverse=True))
 _ONE_OF_THEM = _compiled(rf"(?:{_FIRST})\s+{_OF_THEM}\b")
 _ONE = _compiled(
-    rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_singulars()})\b|(?:{_FIRST})\s+{_OF_THEM}\b"
-    rf"|\b(?:which|what|welke?)\s+(?:{_singulars()})\b.*(?:{_FIRST})"
+    rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_SINGULARS})\b|{_ONE_OF_THEM.pattern}"
+    rf"|\b(?:which|what|welke?)\s+(?:{_SINGULARS})\b.*(?:{_FIRST})"
 )
 
 
