@@ -18,14 +18,19 @@ from knowtrail.retrieval.specificity.execution import (
     variables_found,
 )
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
-from knowtrail.retrieval.specificity.quantities import NEGATOR, Digits, read_number
+from knowtrail.retrieval.specificity.quantities import Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
     Instantiated,
     Run,
     year_bounds,
 )
-from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, data_file
+from knowtrail.retrieval.specificity.vocabulary import (
+    PLACES,
+    Mention,
+    data_file,
+    patterns_of,
+)
 from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
@@ -279,15 +284,8 @@ NEAR = "list_institutions_near"
 KILOMETRES = 10.0
 """How far `near` is where no distance is said."""
 
-_DATA = data_file("quantities.yaml")["near"]
-_UNITS = {re.compile(unit, re.IGNORECASE): km for unit, km in _DATA["units"].items()}
-_PHRASE = re.compile(
-    rf"(?P<not>{NEGATOR}\s+(?:\w+\s+)??)?"
-    rf"\b(?:(?:{_DATA['within']})\s+(?P<number>\d[\d.,]*)\s*"
-    rf"(?P<unit>{'|'.join(_DATA['units'])})\s+(?:{_DATA['from']})|{_DATA['around']})"
-    r"\s+(?:(?:the|de|het)\s+)?(?:(?:city|town|stad|plaats|gemeente)\s+(?:(?:of|van)\s+)?)?$",
-    re.IGNORECASE,
-)
+_UNITS = data_file("quantities.yaml")["near"]["units"]
+_PHRASE = patterns_of("institutions")["near"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,7 +306,7 @@ def asked_distance(
         if found and not found["not"]:
             km = KILOMETRES
             if found["number"]:
-                unit = next(u for u in _UNITS if u.fullmatch(found["unit"]))
+                unit = next(u for u in _UNITS if re.fullmatch(u, found["unit"], re.I))
                 if (number := read_number(found["number"], None)) is None:
                     continue
                 km = float(number) * _UNITS[unit]

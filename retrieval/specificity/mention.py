@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -199,13 +198,6 @@ def mention_of(
     return Mention(kind=kind, value=value, text=text, start=start, end=end, **more)
 
 
-_LIGHT = "|".join(sorted(word_list("light")))
-_NEGATED, _ALL_BUT = (
-    re.compile(_P[name].pattern.replace("LIGHT", _LIGHT), re.IGNORECASE)
-    for name in ("negated", "all_but")
-)
-
-
 def without_excluded(
     question: str, mentions: Sequence[Mention]
 ) -> tuple[str, tuple[Mention, ...]]:
@@ -251,9 +243,9 @@ def exclusion(
     if not (dated or named):
         return -1, False
     before = question[: mention.around[0] if dated else mention.start]
-    if beside := _ALL_BUT.search(before):
+    if beside := _P["all_but"].search(before):
         return beside.start("but"), False
-    found = _NEGATED.search(before)
+    found = _P["negated"].search(before)
     if found is None or (dated and not found["strong"]):
         return -1, False  # `behalve die van na 1970` is one of a date
     weak = found["none"] and not found["but"] and mention.kind == "institution_type"

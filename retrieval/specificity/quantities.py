@@ -21,10 +21,18 @@ from knowtrail.retrieval.specificity.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 _DATA = data_file("quantities.yaml")
-_P = patterns_of("quantities")
+_TYPES = data_file("types.yaml")["types"].values()
+_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
+_SINGULARS = {"institution", "instelling", "organisation", "organisatie", "one"} | {
+    word.casefold()
+    for words in _TYPES
+    for word in (*words["en"][::2], *words["nl"][::2])
+    if not _PLURAL.search(word)
+}
+_P = patterns_of("quantities", singulars="|".join(map(re.escape, _SINGULARS)))
 CALENDAR = frozenset({*_DATA["months"], *_DATA["days"]})
 """Months, days and seasons, in their normal form."""
 
@@ -44,34 +52,6 @@ AMOUNTS = {
     "le": "at_most",
     "eq": "equal",
 }
-
-
-def _any_of(phrases: Iterable[str]) -> str:
-    return "|".join(phrase.replace(" ", r"\s+(?:\w+\s+)?") for phrase in phrases)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-NEGATOR = rf"(?:\b(?:{_any_of(_DATA['negators'])})|n['\u2019]t)"
-_FILLER = rf"(?:\s+(?:{_any_of(_DATA['fillers'])})(?!\w))*\s*$"
-_OPERATOR = _compiled(
-    rf"(?:(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,3}}?)?\b(?:"
-    + "|".join(f"(?P<{op}>{_any_of(p)})" for op, p in _DATA["operators"].items())
-    + rf")(?:\b{_FILLER}|-$)"
-)
-_SUFFIX = _compiled(
-    r"\s*(?:,\s*)?(?:"
-    + "|".join(f"(?P<{op}_>{'|'.join(p)})" for op, p in _DATA["closings"].items())
-    + r"|(?:or|of|en|and)\s+(?:"
-    + "|".join(f"(?P<{op}>{'|'.join(p)})" for op, p in _DATA["suffixes"].items())
-    + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
-)
-_NOT_IN = _compiled(
-    rf"(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,4}}?"
-    rf"(?:in|uit|from|of|van|between|tussen)\b{_FILLER}"
-)
 
 
 _PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
@@ -135,13 +115,13 @@ class _Compared(NamedTuple):
 
 def _operator(text: str, start: int, end: int) -> _Compared:
     before = text[:start]
-    if found := _SUFFIX.match(text, end):
-        return _Compared(start, found.end(), str(found.lastgroup).removesuffix("_"))
-    if found := _OPERATOR.search(before):
+    if found := _P["suffix"].match(text, end):
+        return _Compared(start, found.end(), str(found.lastgroup))
+    if found := _P["operator"].search(before):
         name = next(op for op in _DATA["operators"] if found[op])
         name = OPPOSITE.get(name, "eq") if found["not"] else name
         return _Compared(found.start(), end, name)
-    found = _NOT_IN.search(before)
+    found = _P["not_in"].search(before)
     return _Compared(found.start() if found else start, end, excluded=bool(found))
 
 
@@ -176,7 +156,7 @@ def years(text: str) -> list[Mention]:
         plain = not compared.excluded and (joined or compared.operator == "ge")
         if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
             compared = _Compared(opening.start(), end, "eq")
-        excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
+        excluded = _P["not_in"].search(view.text[:start]) if "/" in value else None
         if excluded:  # `not from the 1950s`
             compared = _Compared(excluded.start(), end, excluded=True)
         relation = DATES[compared.operator or "eq"]
@@ -201,9 +181,6 @@ def _quantity(
     return Mention(start=start, end=end, **given)
 
 
-_DATE = _compiled(_P["date"].pattern.replace("MONTH", "|".join(_DATA["months"])))
-
-
 def _spans(text: str) -> list[tuple[int, int, int, int]]:
     found: list[tuple[int, int, int, int]] = []
     for match in _P["century"].finditer(text):
@@ -212,7 +189,7 @@ def _spans(text: str) -> list[tuple[int, int, int, int]]:
     for match in _P["decade"].finditer(text):
         first = 1900 + int(match[1] or match[2])
         found.append((*match.span(), first, first + 9))
-    for match in _DATE.finditer(text):
+    for match in _P["date"].finditer(text):
         if not _is_number_of(text, *match.span()):
             first = int(match["year"])
             last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -239,17 +216,6 @@ def _narrowed(found: list[Mention], text: str) -> list[Mention]:
 
 _SCALES = {name: int(power) for name, power in _DATA["scales"].items()}
 _LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
-_WORDS = "|".join(sorted(map(re.escape, _DATA["halves"]), key=len, reverse=True))
-_AMOUNT = _compiled(
-    r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
-    r"(?:(?<!\d)(?<!\de)(?<!\de[+-])(?P<digits>\d[\d.,\u00a0' ]*\d|\d)"
-    rf"(?!\d|e[+-]?\d|(?:st|nd|rd|th|e|de|ste)\b)|\b(?P<word>{_WORDS})\b)"
-    rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
-    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
-    r"|pond)\b)?"
-)
-_BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
-_MONEY = _compiled(_DATA["money"])
 
 
 def amounts(text: str) -> list[Mention]:
@@ -259,9 +225,9 @@ def amounts(text: str) -> list[Mention]:
     where the text speaks of a budget and it is no year.
     """
     view = Digits(text)
-    cue = _MONEY.search(view.text)
+    cue = _P["money"].search(view.text)
     found = []
-    matches = list(_AMOUNT.finditer(view.text))
+    matches = list(_P["amount"].finditer(view.text))
     for match, following in zip(matches, [*matches[1:], None], strict=False):
         currency, scale = match["before"] or match["after"], match["scale"]
         if following and not (scale or currency):
@@ -321,7 +287,7 @@ def in_euro(text: str) -> str:
 
     A number that can be a year stays one, and a small one may be no amount at all.
     """
-    match = _BARE.search(text)
+    match = _P["bare"].search(text)
     number = read_number(match[1], None) if match else None
     if match is None or number is None or number < 1000 or amounts(text) or years(text):
         return text
@@ -340,12 +306,6 @@ def read_number(digits: str | None, word: str | None) -> Decimal | None:
     return None
 
 
-_IDENTIFIER = re.compile(
-    r"(?<![\w-])(?:[A-Za-z]{2}|O|OCLC|EUR|oclc|o)-[A-Za-z0-9][A-Za-z0-9:/-]*[A-Za-z0-9]"
-    r"|(?<![\w-])[A-Z]{2}-[A-Z0-9](?![\w-])"
-)
-
-
 def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]:
     """Return what looks like an ISIL or a GHCID.
 
@@ -353,7 +313,7 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
     begin with capitals and are more than a word.
     """
     found = []
-    for match in _IDENTIFIER.finditer(text):
+    for match in _P["identifier"].finditer(text):
         word = match.group()
         prefix, _, rest = word.partition("-")
         looks = prefix.isupper() and (
@@ -367,36 +327,13 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
     return found
 
 
-def _order_words(degree: str) -> dict[str, re.Pattern[str]]:
-    """Return the words of each order that name the first, or that only compare."""
-    names = ("sorted", "dated", "aged", "ascending", "descending")
-    parts = {name.upper(): _DATA[name] for name in names}
-    parts["BUDGET"] = _DATA["budget_words"]
+_MOST = {by: _P[by] for by in _DATA["orders"]}
+"""Order -> words that name the first in it."""
 
-    def pattern(words: str) -> re.Pattern[str]:
-        for name, part in parts.items():
-            words = words.replace(f"({name})", f"(?:{part})")
-        return _compiled(rf"\b(?:{words})\b(?: (?:first|eerst)\b)?")
+_MORE = {by: _P[f"more_{by}"] for by in _MOST}
+"""Order -> words that only compare two."""
 
-    return {order: pattern(words[degree]) for order, words in _DATA["orders"].items()}
-
-
-_MOST, _MORE = _order_words("most"), _order_words("more")
-_FIRST = "|".join(p.pattern for p in _MOST.values())
-_TIME = r"(?!\s+(?:years?|decades?|centur\w+|months?|jaar|jaren|eeuw\w*|maand\w*)\b)"
-_LIMIT = _compiled(
-    rf"\b(?:top[ -]?)?(?P<before>\d{{1,4}})\s+(?:{_FIRST})"
-    rf"|(?:{_FIRST})\s+(?P<after>\d{{1,3}})\b(?!\s*[-/]?\s*\d){_TIME}"
-    r"|\btop[ -]?(?P<top>\d{1,4})\b"
-    r"|\b(?P<with>\d{1,4})\s+(?:\w+\s+){1,6}?(?:with|met)\s+"
-    rf"(?:\w+\s+)?(?:{_MOST['richest'].pattern}|{_MOST['poorest'].pattern})"
-)
-_RANK = _compiled(
-    r"\b(?:(?P<nth>\d+)(?:st|nd|rd|th|e|de|ste)"
-    rf"|op (?P<after>\d+|een|\u00e9\u00e9n) na)[ -](?:de |het )?(?:{_FIRST})"
-)
-_FIRST_OF = _compiled(r" (?:first|eerst)$")
-_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
+_WHOLE = {name: _P[name] for name in ("mean", "sum")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -427,7 +364,7 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
         found.sort(key=lambda by: by in {"oldest", "newest"})
     if not found:
         return None
-    if rank := _RANK.search(text):
+    if rank := _P["rank"].search(text):
         after, nth = rank["after"] or "", int(rank["nth"] or 2)
         skip = int(after) if after.isdigit() else nth - 1
         return Order(by=found[0], limit=1, skip=skip)
@@ -438,7 +375,7 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
 def _precedence(by: str, said: re.Match[str]) -> tuple[bool, bool, int, int]:
     """Return what puts an order of a text before others: money, then `oldest first`."""
     # Then that which is said first, and of those the longest.
-    later = not _FIRST_OF.search(said[0])
+    later = not _P["first_of"].search(said[0])
     return by in {"oldest", "newest"}, later, said.start(), -len(said[0])
 
 
@@ -452,7 +389,7 @@ def order_spans(
     view = Digits(question)
     ranked = taken is not None and "skip" in taken  # which says its order, too
     orders = () if ranked else _MOST.items()
-    named = [("limit", _LIMIT), ("skip", _RANK), *orders, *_WHOLE.items()]
+    named = [("limit", _P["limit"]), ("skip", _P["rank"]), *orders, *_WHOLE.items()]
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
     return [
@@ -467,14 +404,14 @@ def _is_taken(
     pattern: re.Pattern[str], found: re.Match[str], number: int, taken: Collection[str]
 ) -> bool:
     """Return whether words are of what is taken, and no second time after `number`."""
-    if pattern is _LIMIT:
+    if pattern is _P["limit"]:
         others = (words for by, words in _MOST.items() if by not in taken)
         if any(words.search(found[0]) for words in others):
             return False
         if not {*filter(None, found.groups())} & {*taken}:
             return False  # `the top 3` after the oldest one
     # `The oldest and the second oldest` are two orders, `by age, oldest first` is one.
-    return not number or bool(_FIRST_OF.search(found[0]))
+    return not number or bool(_P["first_of"].search(found[0]))
 
 
 @lru_cache(maxsize=4096)
@@ -487,46 +424,27 @@ def is_ordering(form: str) -> bool:
 def asked_limit(question: str) -> str | None:
     """Return how many are asked for; one by `is the oldest`, None where not said."""
     text = Digits(question).text
-    if found := _LIMIT.search(text):
+    if found := _P["limit"].search(text):
         number = int(found["before"] or found["after"] or found["top"] or found["with"])
         return str(number) if number else None
-    one = _ONE.search(text) and not (
-        _ONE_OF_THEM.search(text) and _P["many"].search(text)
+    one = _P["one"].search(text) and not (
+        _P["one_of_them"].search(text) and _P["many"].search(text)
     )
     single = _P["single"].search(text) and not _P["many"].search(text)
-    return "1" if one or (single and _compiled(_FIRST).search(text)) else None
-
-
-_TYPES = data_file("types.yaml")["types"].values()
-_SINGULAR = {"institution", "instelling", "organisation", "organisatie", "one"} | {
-    word.casefold()
-    for words in _TYPES
-    for word in (*words["en"][::2], *words["nl"][::2])
-    if not _P["plural"].search(word)
-}
-_SINGULARS = "|".join(sorted(map(re.escape, _SINGULAR), key=len, reverse=True))
-_ONE_OF_THEM = _compiled(rf"(?:{_FIRST})\s+{_OF_THEM}\b")
-_ONE = _compiled(
-    rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_SINGULARS})\b|{_ONE_OF_THEM.pattern}"
-    rf"|\b(?:which|what|welke?)\s+(?:{_SINGULARS})\b.*(?:{_FIRST})"
-)
+    return "1" if one or (single and _P["first"].search(text)) else None
 
 
 def _is_number_of(text: str, start: int, end: int) -> bool:
     """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
-    for found in _LIMIT.finditer(text):
+    for found in _P["limit"].finditer(text):
         behind = found["after"] and re.match(r"\s+[^\W\d_]{3,}", text[end:])
         if found.start() <= start and end <= found.end() and not found["with"]:
             return bool(found["top"] or behind or _P["counting"].search(text[:start]))
     return False
 
 
-_SPENDING = _compiled(_DATA["spending"])
-_WHOLE = {name: _compiled(rf"\b(?:{p})\b") for name, p in _DATA["aggregates"].items()}
-
-
 def asked_aggregate(question: str) -> str | None:
     """Return `sum` or `mean` where a question asks for one of budgets."""
-    if not _SPENDING.search(question):
+    if not _P["spending"].search(question):
         return None
     return next((n for n, words in _WHOLE.items() if words.search(question)), None)
