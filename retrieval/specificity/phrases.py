@@ -124,12 +124,12 @@ def fixed_text(key: str, language: str, *values: object) -> str:
     return str(said_in(language)["fixed"][key].format(*values))
 
 
-def asking_for(missing: Sequence[str], language: str) -> str:
-    """Return a request for slots, by their names."""
+def asking_for(missing: Sequence[str], language: str, *, each: bool) -> str:
+    """Return a request for slots, by their names; for two places if for each."""
     slots = said_in(language)["slots"]
     wanted = [
         slots["two"]
-        if name == "city|region|country:two"
+        if each and name == "city|region|country"
         else joined([slots.get(p, p) for p in name.split("|")], language)
         for name in missing
     ]
@@ -238,27 +238,30 @@ def build_context(
     return "\n".join(that_fit(lines, tokens)) if lines else ""
 
 
-def answer_prompt(
-    question: str, context: str, conversation: Conversation | None, *, language: str
+def model_answer(
+    model: LanguageModel,
+    question: str,
+    context: str,
+    conversation: Conversation,
+    *,
+    language: str,
+    seconds: float,
 ) -> str:
-    """Return the request to a model, with the last turns of the conversation.
+    """Return a model's answer, which knows the last turns of the conversation.
 
     What comes from users and documents stands between marks that it cannot close.
+    Raises `ModelError` for an answer that cannot be used.
     """
     said = "\n".join(
         f"Q: {turn.question}\nA: {fitting(turn.answer, 150)}"
-        for turn in (conversation.turns[-HISTORY:] if conversation else ())
+        for turn in conversation.turns[-HISTORY:]
     )
-    return wording("answer.jinja").render(
+    prompt = wording("answer.jinja").render(
         asked=marked("question", question),
         known=marked("context", context),
         history=marked("conversation", said) if said else None,
         language=_LANGUAGES[language],
     )
-
-
-def model_answer(model: LanguageModel, prompt: str, *, seconds: float) -> str:
-    """Return a model's answer; raise `ModelError` for one that cannot be used."""
     reply = model.reply(prompt, schema=_SCHEMA, seconds=seconds)
     answer = (json_object(reply.text) or {}).get("answer")
     if not isinstance(answer, str) or not answer.strip():

@@ -15,6 +15,7 @@ from knowtrail.graph.errors import (
 )
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
+from knowtrail.retrieval.specificity import phrases
 from knowtrail.retrieval.specificity.class_scores import (
     FILTERED,
     CachedScores,
@@ -61,21 +62,6 @@ from knowtrail.retrieval.specificity.institutions import (
     total_of,
 )
 from knowtrail.retrieval.specificity.mention import MentionFinder
-from knowtrail.retrieval.specificity.phrases import (
-    PASSAGES,
-    SHOWN,
-    answer_prompt,
-    asking_for,
-    build_context,
-    doubt_text,
-    fixed_text,
-    joined,
-    model_answer,
-    passages,
-    plain_answer,
-    things,
-    unmeasured_text,
-)
 from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
     LANGUAGES,
@@ -179,15 +165,15 @@ class PipelineResult:
     def cited(self) -> tuple[RankedChunk, ...]:
         """Return the passages that the answer is, where no template fits."""
         told = self.execution is None and self.model is None and self.status == NONE
-        return self.chunks[:PASSAGES] if told else ()
+        return self.chunks[: phrases.PASSAGES] if told else ()
 
     @property
     def told(self) -> list[str]:
         """Return what the answer begins with: words not heeded, and exclusions."""
         left = "', '".join(self.left_out)
-        told = [fixed_text("left", self.language, left)] if left else []
-        if out := joined([m.text for m in self.excluded], self.language):
-            told.append(fixed_text("without", self.language, out))
+        told = [phrases.fixed_text("left", self.language, left)] if left else []
+        if out := phrases.joined([m.text for m in self.excluded], self.language):
+            told.append(phrases.fixed_text("without", self.language, out))
         return told
 
     @property
@@ -280,14 +266,16 @@ class Run:
         alone = (d.text for d in self.known["slots"].doubts if d.kind == "only")
         left = "', '".join(self.known["left_out"] or self.unheeded or alone)
         if left and strict:
-            return self.end(NONE, fixed_text("strict", self.language, left))
+            return self.end(NONE, phrases.fixed_text("strict", self.language, left))
         if template.id != NONE and missing:
             asking = self._asking(template, missing)
             return replace(asking, answer=" ".join([*asking.told, asking.answer]))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:
-            return self.end("failed", fixed_text("failed", self.language, failed))
+            return self.end(
+                "failed", phrases.fixed_text("failed", self.language, failed)
+            )
         result = self._answered(template)
         if template.id == NONE:
             return result
@@ -302,9 +290,9 @@ class Run:
             rules = self._accounted(self.seen.by_rules)
             self.unheeded = rules.left_out
             if str(rules) != str(read):
-                notes += (fixed_text("by_both", self.language, read, rules),)
+                notes += (phrases.fixed_text("by_both", self.language, read, rules),)
         self.seen = replace(self.seen, notes=notes)
-        doubts = (doubt_text(d, self.language) for d in read.slots.doubts)
+        doubts = (phrases.doubt_text(d, self.language) for d in read.slots.doubts)
         missing = missing_slots(template, read.slots.values)
         self.known |= {
             "counted": read.counted,
@@ -344,11 +332,13 @@ class Run:
         resolution, relevance = seen.resolution, seen.relevance
         elsewhere = relevance.elsewhere and resolution.follow_up
         if elsewhere or not (relevance.relevant or resolution.lost):
-            return self.end("irrelevant", fixed_text("irrelevant", self.language))
+            return self.end(
+                "irrelevant", phrases.fixed_text("irrelevant", self.language)
+            )
         if resolution.lost:
             said = ", ".join(resolution.candidates) or " ".join(resolution.strange)
             key = "which" if resolution.candidates else "strange" if said else "lost"
-            return self.end("lost", fixed_text(key, self.language, said))
+            return self.end("lost", phrases.fixed_text(key, self.language, said))
         near = self._near() if seen.ordered is None else None
         self.known["classification"] = near or seen.classification
         return None
@@ -376,16 +366,13 @@ class Run:
         return replace(taken, template_id=NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
-        asked = [
-            f"{name}:two" if template.each and "|" in name else name for name in missing
-        ]
         notes = [
-            doubt_text(d, self.language)
+            phrases.doubt_text(d, self.language)
             for d in self.known["slots"].doubts
             if d.kind not in {"also", "only"}
         ]
         self.known["notes"] = self.seen.notes
-        request = asking_for(asked, self.language)
+        request = phrases.asking_for(missing, self.language, each=bool(template.each))
         return self.end("missing", " ".join([*notes, request]))
 
     def _queried(self, template: Template) -> str | None:
@@ -414,7 +401,7 @@ class Run:
             self._hint(slots)
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
-            self._note(fixed_text(f"unranked_{kind}", self.language))
+            self._note(phrases.fixed_text(f"unranked_{kind}", self.language))
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
@@ -432,8 +419,10 @@ class Run:
         total = len(found.rows) if self.known["counted"] and not found.cut else None
         self.known |= {"execution": found, "total": total}
         if lacking:
-            what = things(slots.values, self.language, whole)
-            self._note(fixed_text("unplaced", self.language, lacking, whole, what))
+            what = phrases.things(slots.values, self.language, whole)
+            self._note(
+                phrases.fixed_text("unplaced", self.language, lacking, whole, what)
+            )
 
     def _hint(self, slots: Slots) -> None:
         """Note towns whose longer names may be meant, where nothing was found."""
@@ -441,7 +430,7 @@ class Run:
         city = slots.first().get("city", "")
         if longer := gazetteer.longer_names("city", city):
             doubt = Doubt("longer", "city", city, longer)
-            self._note(doubt_text(doubt, self.language))
+            self._note(phrases.doubt_text(doubt, self.language))
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
@@ -522,21 +511,18 @@ class Run:
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
         chunks = self.known.get("chunks", ())
-        self.known["context"] = context = build_context(found, chunks)
+        self.known["context"] = context = phrases.build_context(found, chunks)
         plain: tuple[Status, str] = "answered" if found else NONE, self._plain(template)
         if self.pipeline.model is None:
             return self.end(*plain)
         with self._timed("answer"):
-            prompt = answer_prompt(
-                self.seen.resolution.question,
-                context,
-                self.before,
-                language=self.language,
-            )
             try:
-                answer = model_answer(
+                answer = phrases.model_answer(
                     self.pipeline.model,
-                    prompt,
+                    self.seen.resolution.question,
+                    context,
+                    self.before,
+                    language=self.language,
                     seconds=self.pipeline.options.answer_seconds,
                 )
             except ModelError as error:
@@ -548,20 +534,20 @@ class Run:
     def _plain(self, template: Template) -> str:
         found, language = self.known.get("execution"), self.language
         if found is None:
-            return passages(self.known.get("chunks", ()), language)
+            return phrases.passages(self.known.get("chunks", ()), language)
         slots, asked = self.known["slots"], self.seen.asked
         if not found.rows or not any(found.column("count") or (1,)):
             for doubt in (d for d in slots.doubts if d.kind == "unrecorded"):
-                text, notes = doubt_text(doubt, language), self.known["notes"]
+                text, notes = phrases.doubt_text(doubt, language), self.known["notes"]
                 self.known["notes"] = tuple(n for n in notes if n != text)
                 return text  # as the answer, and no longer as a note beside it
         if self.known.get("unmeasured"):
-            return unmeasured_text(template, slots.values, language)
+            return phrases.unmeasured_text(template, slots.values, language)
         base = self.pipeline.options.base
         apart = told_apart(
-            found, self._executed, language=language, shown=SHOWN, base=base
+            found, self._executed, language=language, shown=phrases.SHOWN, base=base
         )
-        return plain_answer(
+        return phrases.plain_answer(
             template.id,
             found,
             slots.values,
