@@ -410,8 +410,7 @@ class MentionFinder:
             found.add(mention)
         for start, end in _unknown_names(tokens, found):
             found.replace(mention_of("name", "", question, start, end, score=0.0))
-        for mention in self._misspelt(question, tokens, found):
-            found.add(mention)
+        self._misspelt(question, tokens, found)
         if (whole := self._whole_name(question, found)) is not None:
             found.replace(whole)
         return found.in_order()
@@ -496,10 +495,8 @@ class MentionFinder:
             return mention_of("generic", "", question, start, end)
         return None
 
-    def _misspelt(
-        self, question: str, tokens: Sequence[Token], taken: Taken
-    ) -> Iterable[Mention]:
-        """Yield types and places with typing errors, and places nobody knows."""
+    def _misspelt(self, question: str, tokens: Sequence[Token], taken: Taken) -> None:
+        """Take types and places with typing errors, and places nobody knows."""
         strange = [
             t
             for t in tokens
@@ -521,9 +518,7 @@ class MentionFinder:
                 if letter is not None:
                     span = token.start, token.end
                     kind = "institution_type"
-                    mention = mention_of(kind, letter, question, *span, score=90.0)
-                    taken.add(mention)
-                    yield mention
+                    taken.add(mention_of(kind, letter, question, *span, score=90.0))
                     continue
             alone = strange == [token] and len(token.form) >= LONG
             if placed or alone or (capital and before in _PREPOSITIONS and at > 0):
@@ -535,7 +530,6 @@ class MentionFinder:
                 )
                 if place is not None:
                     taken.add(place)
-                    yield place
 
     def _type_like(self, form: str, before: str) -> str | None:
         """Return the letter of a misspelt type, or of a compound: `streekmusea`."""

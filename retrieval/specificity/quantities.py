@@ -288,13 +288,13 @@ def in_euro(text: str) -> str:
     A number that can be a year stays one, and a small one may be no amount at all.
     """
     match = _P["bare"].search(text)
-    number = read_number(match[1], None) if match else None
+    number = read_number(match[1]) if match else None
     if match is None or number is None or number < 1000 or amounts(text) or years(text):
         return text
     return f"{text[: match.end()]} euro{text[match.end() :]}"
 
 
-def read_number(digits: str | None, word: str | None) -> Decimal | None:
+def read_number(digits: str | None, word: str | None = None) -> Decimal | None:
     """Return a number as people write it: groups of three, or a decimal sign."""
     if word is not None:
         return Decimal(_DATA["halves"][word.casefold()])

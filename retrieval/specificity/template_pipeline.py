@@ -13,7 +13,6 @@ from knowtrail.graph.errors import (
     ModelError,
     QueryTimeoutError,
 )
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.specificity import phrases
 from knowtrail.retrieval.specificity.class_scores import (
@@ -456,7 +455,6 @@ class Run:
             excluded=self.seen.excluded,
             added=self.known["added"],
             corpus=pipeline.options.corpus,
-            base=pipeline.options.base,
         )
 
     def _executed(self, query: Instantiated, rows: int = MOST_ROWS) -> Execution:
@@ -464,7 +462,6 @@ class Run:
         return execute(
             self.pipeline.graph,
             query,
-            base=options.base,
             seconds=options.query_seconds,
             rows=rows,
         )
@@ -543,9 +540,8 @@ class Run:
                 return text  # as the answer, and no longer as a note beside it
         if self.known.get("unmeasured"):
             return phrases.unmeasured_text(template, slots.values, language)
-        base = self.pipeline.options.base
         apart = told_apart(
-            found, self._executed, language=language, shown=phrases.SHOWN, base=base
+            found, self._executed, language=language, shown=phrases.SHOWN
         )
         return phrases.plain_answer(
             template.id,
@@ -588,7 +584,6 @@ class PipelineOptions:
     are searched where a template fits, too.
     """
 
-    base: str = DEFAULT_BASE
     threshold: float = 0.5
     query_seconds: float = SECONDS
     answer_seconds: float = ANSWER_SECONDS
