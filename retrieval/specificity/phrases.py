@@ -219,9 +219,7 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-def build_context(
-    found: Execution | None, chunks: Sequence[RankedChunk], *, tokens: int = TOKENS
-) -> str:
+def build_context(found: Execution | None, chunks: Sequence[RankedChunk]) -> str:
     """Return what an answer may rest on: rows of the query first, then chunks."""
     lines: list[str] = []
     if found is not None:
@@ -235,7 +233,7 @@ def build_context(
     for chunk in chunks:
         text = " ".join(chunk.text.split())
         lines.append(f"[{chunk.class_name or '-'}] {chunk.title}: {text}")
-    return "\n".join(that_fit(lines, tokens)) if lines else ""
+    return "\n".join(that_fit(lines, TOKENS)) if lines else ""
 
 
 def model_answer(

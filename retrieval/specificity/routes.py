@@ -63,10 +63,8 @@ def choose_route(
     seen = pipeline.understand(question, conversation=conversation)
     if seen.status == "lost":
         return Route(name="templates", reason="it builds on an earlier question")
-    if seen.status == "irrelevant":
+    if seen.status == "irrelevant" or seen.classification is None:
         return Route(name="graph", reason="it names nothing of heritage institutions")
-    if seen.classification is None:
-        raise InputError("The question was not classified.")
     if seen.template_id == NONE:
         reason = "it asks for what no template answers"
         likely, score = next(iter(seen.classification.scores), (NONE, 0.0))

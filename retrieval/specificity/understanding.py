@@ -22,7 +22,7 @@ from knowtrail.retrieval.specificity.classifier import (
     Classification,
     TemplateClassifier,
 )
-from knowtrail.retrieval.specificity.cues import FykeFilter, Relevance, content
+from knowtrail.retrieval.specificity.cues import Relevance, content, relevance_of
 from knowtrail.retrieval.specificity.institutions import asked_distance
 from knowtrail.retrieval.specificity.mention import (
     WHOLE,
@@ -106,7 +106,6 @@ class Rules:
 
     def __post_init__(self) -> None:
         self.resolver = ConversationContextResolver(self.finder)
-        self.filter = FykeFilter()
 
     def understand(
         self,
@@ -117,12 +116,11 @@ class Rules:
         rules: Rules | None = None,
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
-        check = self.filter.check
         resolution = self.resolver.resolve(question, before, language=language)
         asked, mentions, excluded = self.finder.parted(resolution.question)
-        relevance = check(asked, mentions)
+        relevance = relevance_of(asked, mentions)
         if resolution.follow_up:  # what is about another field is so as it was asked
-            own = check(question, self.finder.find(question))
+            own = relevance_of(question, self.finder.find(question))
             relevance = own if own.elsewhere else relevance
         classification = None
         if relevance.relevant and not resolution.lost:
@@ -299,9 +297,9 @@ class _Checked:
             for i in reading.items
             if i not in said
         ]
-        relevance = Relevance(relevant=True, reason=by)
+        relevance = Relevance(relevant=True)
         if template.id == NONE:
-            relevance = self.rules.filter.check(text, own)
+            relevance = relevance_of(text, own)
         return Understood(
             resolution=resolution,
             asked=asked,
