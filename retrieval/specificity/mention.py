@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
@@ -92,17 +91,14 @@ def asked_name(question: str) -> str:
 
 
 def _carries_nothing(token: Token, *, first: bool) -> bool:
-    typed = token.form in _type_parts()
+    typed = token.form in _TYPE_PARTS
     return (first or token.text[0].islower()) and is_asking(token.form) and not typed
 
 
-@lru_cache(maxsize=1)
-def _type_parts() -> frozenset[str]:
-    """Return the words that words for types are made of, small ones apart."""
-    words = type_words()
-    parts = {part for form in (*words.letters, *words.generic) for part in form.split()}
-    return frozenset(parts - _FUNCTION)
-
+_FUNCTION = word_list("stop")
+_TYPE_PARTS = {*" ".join([*type_words().letters, *type_words().generic]).split()}
+_TYPE_PARTS -= _FUNCTION
+"""What words for types are made of, small words apart."""
 
 _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
@@ -260,7 +256,6 @@ def _group(mention: Mention) -> str:
 
 _PREPOSITIONS = word_list("prepositions")
 _LINKS = word_list("links")
-_FUNCTION = word_list("stop")
 _BEYOND = word_list("beyond")
 CUE_OF: dict[str, str] = data_file("places.yaml")["kinds"]
 """Word for a kind of place -> the kind."""

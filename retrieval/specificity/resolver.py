@@ -16,7 +16,6 @@ from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance, pairs_of
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
-    MentionFinder,
     named_kind,
     question_words,
 )
@@ -46,6 +45,8 @@ from knowtrail.retrieval.specificity.vocabulary import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from knowtrail.retrieval.specificity.mention import MentionFinder
 
 
 _DATA = data_file("follow_ups.yaml")
@@ -190,7 +191,8 @@ def _both(
     if before is None or now is None or before == now:
         return now or before
     for low, high in ((before, now), (now, before)):
-        if low[0] in _LOWER and high[0] in _UPPER and _years(low[1], high[1]):
+        years = re.fullmatch(r"\d{4}/\d{4}", f"{low[1]}/{high[1]}")
+        if low[0] in _LOWER and high[0] in _UPPER and years:
             first = int(low[1]) + _LOWER[low[0]]
             last = int(high[1]) - _UPPER[high[0]]
             return ("between", f"{first}/{last}") if first <= last else now
@@ -201,10 +203,6 @@ def _face(before: tuple[str, str] | None, now: tuple[str, str] | None) -> bool:
     """Return whether two bounds of budgets would be a range, which no frame has."""
     relations = {one[0] for one in (before, now) if one}
     return bool(relations & {"above", "at_least"} and relations & {"below", "at_most"})
-
-
-def _years(*texts: str) -> bool:
-    return all(len(text) == 4 and text.isdigit() for text in texts)
 
 
 def sentence(frame: Frame, language: str) -> str | None:
@@ -258,77 +256,76 @@ class Resolution:
         return self.follow_up and self.antecedent is None
 
 
-class ConversationContextResolver:
-    """Makes follow-ups into questions that stand alone."""
+def resolve(
+    finder: MentionFinder,
+    question: str,
+    conversation: Conversation | None = None,
+    *,
+    language: str = "en",
+) -> Resolution:
+    """Return a question that stands alone: a follow-up with what it builds on."""
+    question = plain_wording(question)
+    last = conversation.last if conversation else None
+    if last is not None and "budget" in last.slots:
+        question = in_euro(question)
+    mentions = finder.find(question)
+    rest, kept, out = finder.parted(question)
+    moved = question if out else _without_lead(question, mentions)
+    if moved != question:
+        whole = resolve(finder, moved, conversation, language=language)
+        return replace(whole, said=rest, mentions=kept, excluded=out)
+    if (one := _of_one(question, mentions, last, language)) is not None:
+        return one
+    if not _builds_on_another(question, mentions, alone=last is None):
+        return Resolution(question=question)
+    if last is None:
+        return Resolution(question=question, follow_up=True)
+    if _unordered(question, mentions) and not _P["opening"].search(question):
+        return Resolution(question=question)  # what it is about was not said before
+    return _joined(finder, question, mentions, last, language)
 
-    def __init__(self, finder: MentionFinder) -> None:
-        self._finder = finder
 
-    def resolve(
-        self,
-        question: str,
-        conversation: Conversation | None = None,
-        *,
-        language: str = "en",
-    ) -> Resolution:
-        """Return a question that stands alone."""
-        question = plain_wording(question)
-        last = conversation.last if conversation else None
-        if last is not None and "budget" in last.slots:
-            question = in_euro(question)
-        mentions = self._finder.find(question)
-        rest, kept, out = self._finder.parted(question)
-        moved = question if out else _without_lead(question, mentions)
-        if moved != question:
-            whole = self.resolve(moved, conversation, language=language)
-            return replace(whole, said=rest, mentions=kept, excluded=out)
-        if (one := _of_one(question, mentions, last, language)) is not None:
-            return one
-        if not _builds_on_another(question, mentions, alone=last is None):
-            return Resolution(question=question)
-        if last is None:
-            return Resolution(question=question, follow_up=True)
-        if _unordered(question, mentions) and not _P["opening"].search(question):
-            return Resolution(question=question)  # what it is about was not said before
-        return self._joined(question, mentions, last, language)
-
-    def _joined(
-        self, question: str, mentions: Sequence[Mention], last: PastTurn, language: str
-    ) -> Resolution:
-        before = _frame_of(*self._finder.parted(last.resolved), last.template_id)
-        rest, kept, out = self._finder.parted(question)
-        now = _frame_of(rest, kept, out)
-        if not mentions and (strange := _unordered(question, mentions)):
-            named = [t for t in tokens_of(question) if t.form in strange]
-            if not all(token.text[0].isupper() for token in named):
-                return Resolution(question=question, follow_up=True, strange=strange)
-            place = question[named[0].start : named[-1].end]
-            now = replace(now, places=(("place", place),))
-        if _P["more"].search(question) and now.places and before.places:
-            now = replace(now, intent="compare", counted=False)
-        if _P["everything"].search(question) and not now.letters:
-            now = replace(now, generic=True, listed=True)
-            before = Frame(places=before.places)
-        if not now.places and before.places and (kind := named_kind(question)):
-            now = replace(now, places=tuple((kind, name) for _, name in before.places))
-        if now.date and not _P["joining"].search(question):
-            before = replace(before, date=None)
-        if now.names and not before.names and len(last.names) == 1:
-            before = replace(before, names=last.names)
-        several = bool(_P["several"].search(question))
-        made = sentence(_merged(before, now, several=several), language)
-        apart = pairs_of(self._finder.find(last.resolved))
-        alone = not (now.letters or now.generic or now.places)
-        if made is None or (apart and alone) or _face(before.budget, now.budget):
-            return Resolution(question=question, follow_up=True)
-        return Resolution(
-            question=made,
-            follow_up=True,
-            antecedent=last.resolved,
-            said=_P["opening"].sub(lambda found: " " * len(found[0]), rest, count=1),
-            mentions=kept,
-            excluded=out,
-        )
+def _joined(
+    finder: MentionFinder,
+    question: str,
+    mentions: Sequence[Mention],
+    last: PastTurn,
+    language: str,
+) -> Resolution:
+    before = _frame_of(*finder.parted(last.resolved), last.template_id)
+    rest, kept, out = finder.parted(question)
+    now = _frame_of(rest, kept, out)
+    if not mentions and (strange := _unordered(question, mentions)):
+        named = [t for t in tokens_of(question) if t.form in strange]
+        if not all(token.text[0].isupper() for token in named):
+            return Resolution(question=question, follow_up=True, strange=strange)
+        place = question[named[0].start : named[-1].end]
+        now = replace(now, places=(("place", place),))
+    if _P["more"].search(question) and now.places and before.places:
+        now = replace(now, intent="compare", counted=False)
+    if _P["everything"].search(question) and not now.letters:
+        now = replace(now, generic=True, listed=True)
+        before = Frame(places=before.places)
+    if not now.places and before.places and (kind := named_kind(question)):
+        now = replace(now, places=tuple((kind, name) for _, name in before.places))
+    if now.date and not _P["joining"].search(question):
+        before = replace(before, date=None)
+    if now.names and not before.names and len(last.names) == 1:
+        before = replace(before, names=last.names)
+    several = bool(_P["several"].search(question))
+    made = sentence(_merged(before, now, several=several), language)
+    apart = pairs_of(finder.find(last.resolved))
+    alone = not (now.letters or now.generic or now.places)
+    if made is None or (apart and alone) or _face(before.budget, now.budget):
+        return Resolution(question=question, follow_up=True)
+    return Resolution(
+        question=made,
+        follow_up=True,
+        antecedent=last.resolved,
+        said=_P["opening"].sub(lambda found: " " * len(found[0]), rest, count=1),
+        mentions=kept,
+        excluded=out,
+    )
 
 
 def _builds_on_another(

@@ -397,7 +397,10 @@ class Run:
             found = first_of(found, limit, skip)
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
-            self._hint(slots)
+            city = values.get("city", "")  # a town of a longer name may be meant
+            if longer := self.pipeline.finder.gazetteer.longer_names("city", city):
+                doubt = Doubt("longer", "city", city, longer)
+                self._note(phrases.doubt_text(doubt, self.language))
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
             self._note(phrases.fixed_text(f"unranked_{kind}", self.language))
@@ -422,14 +425,6 @@ class Run:
             self._note(
                 phrases.fixed_text("unplaced", self.language, lacking, whole, what)
             )
-
-    def _hint(self, slots: Slots) -> None:
-        """Note towns whose longer names may be meant, where nothing was found."""
-        gazetteer = self.pipeline.finder.gazetteer
-        city = slots.first().get("city", "")
-        if longer := gazetteer.longer_names("city", city):
-            doubt = Doubt("longer", "city", city, longer)
-            self._note(phrases.doubt_text(doubt, self.language))
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
@@ -659,9 +654,18 @@ class TemplatePipeline:
         """
         run = self._begun(question, language, conversation, k=k)
         before, result = run.before, run.result(k, strict=strict)
-        result = replace(
-            result, conversation=before.with_turn(_turn(result)), seconds=run.seconds
+        turn = PastTurn(
+            question=question,
+            resolved=result.resolution.question,
+            language=result.language,
+            template_id=result.template_id,
+            slots=result.slots.values,
+            classes=result.relevant_classes,
+            names=result.names,
+            answer=result.answer,
         )
+        after = replace(before, turns=(*before.turns, turn))
+        result = replace(result, conversation=after, seconds=run.seconds)
         if self.store is None or before.id is None:
             return result
         return replace(result, turn_id=store_turn(self.store, result, before=before))
@@ -735,19 +739,6 @@ def _added(template: Template, mentions: Sequence[Mention]) -> tuple[Mention, ..
     measures = [m for m in mentions if m.kind in {"date", "budget"} - types]
     within = [m.within for m in mentions if m.within is not None]
     return (*(m for m in measures if not m.foreign), *within)
-
-
-def _turn(result: PipelineResult) -> PastTurn:
-    return PastTurn(
-        question=result.question,
-        resolved=result.resolution.question,
-        language=result.language,
-        template_id=result.template_id,
-        slots=result.slots.values,
-        classes=result.relevant_classes,
-        names=result.names,
-        answer=result.answer,
-    )
 
 
 def _check(question: str, language: str | None, k: int) -> None:

@@ -36,9 +36,9 @@ from knowtrail.retrieval.specificity.phrases import HISTORY, fixed_text, wording
 from knowtrail.retrieval.specificity.quantities import AMOUNTS, DATES, order_spans
 from knowtrail.retrieval.specificity.query_templates import NONE, SLOT_TYPES, Template
 from knowtrail.retrieval.specificity.resolver import (
-    ConversationContextResolver,
     Resolution,
     plain_wording,
+    resolve,
 )
 from knowtrail.retrieval.specificity.vocabulary import (
     PLACES,
@@ -104,9 +104,6 @@ class Rules:
     templates: Mapping[str, Template]
     classifier: TemplateClassifier
 
-    def __post_init__(self) -> None:
-        self.resolver = ConversationContextResolver(self.finder)
-
     def understand(
         self,
         question: str,
@@ -116,7 +113,7 @@ class Rules:
         rules: Rules | None = None,
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
-        resolution = self.resolver.resolve(question, before, language=language)
+        resolution = resolve(self.finder, question, before, language=language)
         asked, mentions, excluded = self.finder.parted(resolution.question)
         relevance = relevance_of(asked, mentions)
         if resolution.follow_up:  # what is about another field is so as it was asked
