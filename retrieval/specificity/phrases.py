@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
@@ -16,7 +16,7 @@ from knowtrail.retrieval.specificity.vocabulary import data_file, said_in, type_
 from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jinja2 import Template
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.query_templates import SlotValues
-    from knowtrail.retrieval.specificity.query_templates import (
-        Template as QueryTemplate,
-    )
     from knowtrail.retrieval.specificity.slots import Doubt
 
 
@@ -137,44 +134,22 @@ def asking_for(missing: Sequence[str], language: str, *, each: bool) -> str:
 
 
 def plain_answer(
-    template_id: str,
-    found: Execution,
-    slots: SlotValues,
-    language: str,
-    *,
-    question: str = "",
-    counted: bool = False,
-    total: int | None = None,
-    apart: Mapping[str, str] | None = None,
-    beside: Sequence[str] = (),
+    found: Execution, slots: SlotValues, language: str, **told: Any
 ) -> str:
-    """Return an answer made of rows, of which `apart` tells those of one name by IRI.
+    """Return an answer made of rows, by what `answers.jinja` is told beside them.
 
-    `total` is None where the rows are all that is known; `beside` are limits in words
-    that are no slots.
+    That is the `template_id`; the columns that are `asked` for; `counted` and `total`,
+    as `PipelineResult` has them; what tells rows of one name `apart`, by IRI; limits in
+    words that are no slots, `beside`; and what of it is `unmeasured`.
     """
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     return wording("answers.jinja").render(
-        template_id=template_id,
         columns=found.columns,
-        rows=rows,
+        rows=[dict(zip(found.columns, row, strict=True)) for row in found.rows],
         cut=found.cut,
         slots=slots,
         language=language,
-        said=said_in(language),
-        asked=asked_columns(question),
-        counted=counted,
-        total=total,
-        apart=apart or {},
-        beside=f" ({joined(beside, language, 'and')})" if beside else "",
         shown=SHOWN,
-        amount=partial(amount, language=language),
-        each=partial(each_of, slots),
-        joined=lambda names, by: joined(names, language, by),
-        things=lambda number, letter=None: things(
-            {"institution_type": letter} if letter else slots, language, number
-        ),
-        where=partial(where, slots, language),
+        **told,
     )
 
 
@@ -183,14 +158,8 @@ def wording(name: str) -> Template:
     """Return a template of this package's data for texts in words."""
     made = templates(DATA, escape=str)
     made.filters["place_name"] = place_name
-    return made.get_template(name)
-
-
-def unmeasured_text(template: QueryTemplate, slots: SlotValues, language: str) -> str:
-    """Return that no date, or no budget, is known of anything that was asked for."""
-    key = "budget" if template.intent == "budget" else "date"
-    text = said_in(language)["unmeasured"][key]
-    return str(text.format(f"{things(slots, language)}{where(slots, language)}"))
+    known = (amount, each_of, joined, said_in, things, where)
+    return made.get_template(name, globals={one.__name__: one for one in known})
 
 
 def asked_columns(question: str) -> tuple[str, ...]:

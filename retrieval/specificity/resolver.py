@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.conversation import NAMES, Conversation, PastTurn
@@ -21,8 +20,6 @@ from knowtrail.retrieval.specificity.mention import (
 )
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
-    joined,
-    things,
     wording,
 )
 from knowtrail.retrieval.specificity.quantities import (
@@ -38,7 +35,6 @@ from knowtrail.retrieval.specificity.vocabulary import (
     blanked,
     data_file,
     patterns_of,
-    said_in,
     tokens_of,
     word_list,
 )
@@ -205,22 +201,6 @@ def _face(before: tuple[str, str] | None, now: tuple[str, str] | None) -> bool:
     return bool(relations & {"above", "at_least"} and relations & {"below", "at_most"})
 
 
-def sentence(frame: Frame, language: str) -> str | None:
-    """Return a question that says what a frame does; None where it says too little."""
-    words, types = said_in(language)["follow_ups"], {"institution_type": frame.letters}
-    made = wording("follow_up.jinja").render(
-        frame=frame,
-        words=words,
-        places=[
-            f"{words['province']} {name}" if kind == "region" else name
-            for kind, name in frame.places
-        ],
-        joined=partial(joined, language=language),
-        things=partial(things, types, language),
-    )
-    return made or None
-
-
 _LOWER = {"after": 1, "since": 0}
 _UPPER = {"before": 1, "until": 0}
 """Relation of a year -> whether that year itself is out."""
@@ -313,10 +293,13 @@ def _joined(
     if now.names and not before.names and len(last.names) == 1:
         before = replace(before, names=last.names)
     several = bool(_P["several"].search(question))
-    made = sentence(_merged(before, now, several=several), language)
+    frame = _merged(before, now, several=several)
+    types = {"institution_type": frame.letters}
+    known = {"frame": frame, "types": types, "language": language}
+    made = wording("follow_up.jinja").render(known)
     apart = pairs_of(finder.find(last.resolved))
     alone = not (now.letters or now.generic or now.places)
-    if made is None or (apart and alone) or _face(before.budget, now.budget):
+    if not made or (apart and alone) or _face(before.budget, now.budget):
         return Resolution(question=question, follow_up=True)
     return Resolution(
         question=made,

@@ -533,17 +533,17 @@ class Run:
                 text, notes = phrases.doubt_text(doubt, language), self.known["notes"]
                 self.known["notes"] = tuple(n for n in notes if n != text)
                 return text  # as the answer, and no longer as a note beside it
-        if self.known.get("unmeasured"):
-            return phrases.unmeasured_text(template, slots.values, language)
         apart = told_apart(
             found, self._executed, language=language, shown=phrases.SHOWN
         )
+        kind = "budget" if template.intent == "budget" else "date"
         return phrases.plain_answer(
-            template.id,
             found,
             slots.values,
             language,
-            question=asked,
+            template_id=template.id,
+            asked=phrases.asked_columns(asked),
+            unmeasured=kind if self.known.get("unmeasured") else "",
             counted=self.known["counted"],
             total=self.known.get("total"),
             apart=apart,
