@@ -14,7 +14,7 @@ from knowtrail.graph.errors import (
     QueryTimeoutError,
 )
 from knowtrail.ingest.keys import camel_case
-from knowtrail.retrieval.specificity import phrases
+from knowtrail.retrieval.specificity import institutions, phrases
 from knowtrail.retrieval.specificity.class_scores import (
     FILTERED,
     CachedScores,
@@ -50,16 +50,6 @@ from knowtrail.retrieval.specificity.execution import (
     in_order,
     summed,
 )
-from knowtrail.retrieval.specificity.institutions import (
-    NEAR,
-    Nearby,
-    Vicinity,
-    asked_distance,
-    narrowed,
-    paired,
-    told_apart,
-    total_of,
-)
 from knowtrail.retrieval.specificity.mention import MentionFinder
 from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
@@ -89,6 +79,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
@@ -346,7 +337,7 @@ class Run:
         """Take the template of what is near a town, if it takes all that is asked."""
         # Otherwise the question stays as it is, and the words for `near` are told.
         nearby, seen = self.pipeline.nearby, self.seen
-        asked = asked_distance(seen.asked, seen.mentions)
+        asked = institutions.asked_distance(seen.asked, seen.mentions)
         if nearby is None or asked is None or seen.excluded:
             return None
         mentions = self.pipeline.finder.find(asked[0])
@@ -362,7 +353,7 @@ class Run:
         if self.vicinity is None:
             return None
         self.seen = replace(seen, asked=asked[0], mentions=mentions)
-        return replace(taken, template_id=NEAR)
+        return replace(taken, template_id=institutions.NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
         notes = [
@@ -443,8 +434,8 @@ class Run:
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
         if not template.each:
-            query = paired(query, self.seen.mentions)
-        return narrowed(
+            query = institutions.paired(query, self.seen.mentions)
+        return institutions.narrowed(
             query,
             meant,
             excluded=self.seen.excluded,
@@ -466,7 +457,7 @@ class Run:
         if "count" in found.columns or not (self.known["counted"] or found.cut):
             return
         with self._timed("count"):
-            self.known["total"] = total_of(query, found, self._executed)
+            self.known["total"] = institutions.total_of(query, found, self._executed)
 
     def _retrieved(self, template: Template, k: int) -> None:
         pipeline = self.pipeline
@@ -533,7 +524,7 @@ class Run:
                 text, notes = phrases.doubt_text(doubt, language), self.known["notes"]
                 self.known["notes"] = tuple(n for n in notes if n != text)
                 return text  # as the answer, and no longer as a note beside it
-        apart = told_apart(
+        apart = institutions.told_apart(
             found, self._executed, language=language, shown=phrases.SHOWN
         )
         kind = "budget" if template.intent == "budget" else "date"
@@ -625,7 +616,7 @@ class TemplatePipeline:
         self.mapper = SPARQLToContextMapper()
         self.cached_scores = CachedScores(self.scores or load_lookup())
         self.class_filter = ClassFilter(self.options.threshold)
-        self.nearby = self.nearby if NEAR in self.templates else None
+        self.nearby = self.nearby if institutions.NEAR in self.templates else None
 
     def forward(
         self,
