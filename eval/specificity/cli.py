@@ -89,8 +89,8 @@ def specificity(
         dealt = SpecificityExperiment(
             traffic_split=given["traffic_split"], name=given["name"]
         )
-        ways = {"live": live, "store": store, "seed": seed, "as_json": as_json}
-        _experiment(settings, experiment, dealt, **ways)
+        how = partial(_experiment, live=live, store=store, seed=seed)
+        how(settings, experiment, dealt, as_json=as_json)
         return
     if live and not given["corpus"]:
         msg = "--live needs --corpus: the corpus that the institutions were stored in."

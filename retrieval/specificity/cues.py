@@ -288,12 +288,14 @@ def relevance_of(question: str, mentions: Sequence[Mention]) -> Relevance:
     forms = [token.form for token in tokens_of(question)]
     words = [*forms, *(f"{a} {b}" for a, b in pairwise(forms))]
     others = any(word in _FIELDS["others"] for word in words)
-    told = any(m.kind in _HERITAGE for m in mentions) or asked_aggregate(question)
-    told = told or (not others and any(map(_of_heritage, words)))
+    told = any(m.kind in _HERITAGE for m in mentions) or (
+        asked_aggregate(question) is not None
+        or (not others and any(map(_of_heritage, words)))
+    )
     if not told and not others and not residue(question, mentions):
         known = (m.kind == "date" or any(o.known for o in m.options) for m in mentions)
-        told = any(known) or _P["each_type"].search(question)
-    return Relevance(relevant=bool(told), elsewhere=others and not told)
+        told = any(known) or bool(_P["each_type"].search(question))
+    return Relevance(relevant=told, elsewhere=others and not told)
 
 
 def _of_heritage(word: str) -> bool:
