@@ -304,7 +304,7 @@ def asked_distance(
                 if (number := read_number(found["number"])) is None:
                     continue
                 km = float(number) * _UNITS[unit]
-            start = view.place(found.start())
+            start = view.places[found.start()]
             plain = f"{question[:start]}in {question[town.start :]}"
             return plain, km, question[start : town.start].strip()
     return None

@@ -59,25 +59,21 @@ _RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
 
 
 class Digits:
-    """A text in which numbers in words are digits, and where its characters stand."""
+    """A text in which numbers in words are digits; `places` are those in the other."""
 
     def __init__(self, text: str) -> None:
         language = language_of(text)
         self.text = ""
-        self._places: list[int] = []
+        self.places: list[int] = []
         at = 0
         while at < len(text):
             run = None if at and text[at - 1].isalnum() else _RUN.match(text, at)
             number = _numeral(run[0], language) if run else None
             piece, size = number or (text[at], 1)
             self.text += piece
-            self._places += [at] * len(piece)
+            self.places += [at] * len(piece)
             at += size
-        self._places.append(len(text))
-
-    def place(self, at: int) -> int:
-        """Return the place in the text itself."""
-        return self._places[at]
+        self.places.append(len(text))
 
 
 @lru_cache(maxsize=4096)
@@ -174,8 +170,8 @@ def _joins(between: str, opening: re.Match[str] | None) -> bool:
 def _quantity(
     text: str, view: Digits, span: tuple[int, int], compared: _Compared, **given: Any
 ) -> Mention:
-    start, end = map(view.place, span)
-    around = view.place(compared.begin), view.place(compared.end)
+    start, end = (view.places[at] for at in span)
+    around = view.places[compared.begin], view.places[compared.end]
     lead = around[0] if compared.excluded else -1
     given |= {"text": text[start:end], "around": around, "lead": lead}
     return Mention(start=start, end=end, **given)
@@ -393,7 +389,7 @@ def order_spans(
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
     return [
-        (view.place(found.start()), view.place(found.end()))
+        (view.places[found.start()], view.places[found.end()])
         for pattern in patterns
         for number, found in enumerate(pattern.finditer(view.text))
         if taken is None or _is_taken(pattern, found, number, taken)

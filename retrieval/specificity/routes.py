@@ -214,11 +214,3 @@ def _show(
     if new:
         go_on, question = said["go on"], said["question"]
         click.echo(f"{go_on}: {own} ask --conversation {shlex.quote(name)} {question}")
-
-
-def forget(connection: Connection, conversation: str) -> None:
-    """Delete a conversation and say what went."""
-    from knowtrail.retrieval.specificity.conversation import delete_conversation
-
-    counters = delete_conversation(connection, conversation)
-    click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")

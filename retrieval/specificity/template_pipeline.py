@@ -444,13 +444,8 @@ class Run:
         )
 
     def _executed(self, query: Instantiated, rows: int = MOST_ROWS) -> Execution:
-        options = self.pipeline.options
-        return execute(
-            self.pipeline.graph,
-            query,
-            seconds=options.query_seconds,
-            rows=rows,
-        )
+        seconds = self.pipeline.options.query_seconds
+        return execute(self.pipeline.graph, query, seconds=seconds, rows=rows)
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
