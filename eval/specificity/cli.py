@@ -56,23 +56,24 @@ def specificity(
     if live and not given["corpus"]:
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
-    from knowtrail.eval.specificity.judging import bundled_questions, institutions_of
-    from knowtrail.eval.specificity.measures import measure, store_outcomes
+    from knowtrail.eval.specificity import judging, measures
     from knowtrail.retrieval.specificity.template_pipeline import PipelineOptions
 
-    path = given["questions"] or bundled_questions(half)
-    about = given["custodians"] or institutions_of(half)
+    path = given["questions"] or judging.bundled_questions(half)
+    about = given["custodians"] or judging.institutions_of(half)
     asked = given["corpus"] if live else None
     model = given["model"]
     outcomes = _outcomes(settings, path, about, corpus=asked, model=model)
-    metrics = measure(outcomes, seed=seed)
+    metrics = measures.measure(outcomes, seed=seed)
     run = None
     if store:
         settled = {"live": live, "corpus": asked, "seed": seed, "model": model}
         settled |= {"custodians": about.name, "custodiansDigest": file_digest(about)}
         settled |= {"threshold": PipelineOptions().threshold}
         with open_connection(settings) as connection:
-            run = store_outcomes(connection, outcomes, metrics, path.stem, settled)
+            run = measures.store_outcomes(
+                connection, outcomes, metrics, path.stem, settled
+            )
     told = {
         "questions": path.name,
         "n": len(outcomes),
@@ -100,23 +101,17 @@ def _outcomes(
     corpus: str | None,
     model: str | None,
 ) -> tuple[Outcome, ...]:
-    from knowtrail.eval.specificity.judging import (
-        ask_questions,
-        custodians_of,
-        key_of,
-        load_questions,
-        memory_pipeline,
-    )
+    from knowtrail.eval.specificity import judging
     from knowtrail.retrieval.cli.options import load_model
     from knowtrail.retrieval.specificity.live_pipeline import open_pipeline
     from knowtrail.retrieval.specificity.understanding import ByModel
 
-    found, asked = custodians_of(about), load_questions(path)
+    found, asked = judging.custodians_of(about), judging.load_questions(path)
     loaded = load_model(model, settings)
     reader = None if loaded is None else ByModel(loaded)
     with ExitStack() as stack:
         if corpus is None:
-            pipeline = memory_pipeline(found, understanding=reader)
+            pipeline = judging.memory_pipeline(found, understanding=reader)
         else:
             connection = stack.enter_context(open_connection(settings))
             pipeline = open_pipeline(
@@ -125,8 +120,8 @@ def _outcomes(
         progress = stack.enter_context(progress_bars())
         # What is read once is not measured.
         replace(pipeline, understanding=None).forward(asked[0].question)
-        known = key_of(found, corpus)
-        outcomes = ask_questions(pipeline, asked, known, progress=progress)
+        known = judging.key_of(found, corpus)
+        outcomes = judging.ask_questions(pipeline, asked, known, progress=progress)
     if reader is not None and reader.useless:
         told = f"{reader.useless} of {len(asked)} questions were read by rules"
         click.echo(f"{told}: what the model said of them was of no use.", err=True)

@@ -37,6 +37,7 @@ from knowtrail.retrieval.specificity.class_scores import FILTERED
 from knowtrail.retrieval.specificity.conversation import Conversation
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.phrases import things
+from knowtrail.retrieval.specificity.quantities import read_number
 from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES, each_of
 
 if TYPE_CHECKING:
@@ -382,17 +383,12 @@ def _types(letter: str) -> tuple[str, ...]:
 
 def _numbers(text: str) -> set[float]:
     """Return the numbers of a text; `1.250.000` and `1.25 million` are the same."""
-    found = {
-        round(float(one.replace(",", ".")) * 1_000_000, 2)
-        for one in _MILLIONS.findall(text)
+    millions = (one.replace(",", ".") for one in _MILLIONS.findall(text))
+    found = {round(float(one) * 1_000_000, 2) for one in millions}
+    written = _NUMBER.findall(_MILLIONS.sub(" ", text))
+    return found | {
+        float(number) for one in written if (number := read_number(one)) is not None
     }
-    text = _MILLIONS.sub(" ", text)
-    for one in _NUMBER.findall(text):
-        parts = re.split(r"[.,]", one)
-        cents = len(parts) > 1 and len(parts[-1]) < 3
-        whole = "".join(parts[:-1] if cents else parts)
-        found.add(float(f"{whole}.{parts[-1]}" if cents else whole))
-    return found
 
 
 def _plain(text: str) -> str:

@@ -148,14 +148,15 @@ def _forget(
     settings: Settings, question: str | None, conversation: str | None, *, asked: bool
 ) -> None:
     from knowtrail.graph.session import open_connection
-    from knowtrail.retrieval.specificity.routes import forget
+    from knowtrail.retrieval.specificity.conversation import delete_conversation
 
     if not asked:
         raise click.UsageError("Missing argument 'QUESTION'.")
     if question is not None or conversation is None:
         raise click.UsageError("--forget takes --conversation ID, and no question.")
     with open_connection(settings) as connection:
-        forget(connection, conversation)
+        counters = delete_conversation(connection, conversation)
+    click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")
 
 
 def _by_template(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.extras import extra
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
+from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.retrieval.specificity.vocabulary import data_file
 from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 
@@ -129,16 +129,14 @@ class SpecificityLookup:
         return [name for name, score in scores.items() if score >= threshold]
 
 
-def write_scores(
-    connection: Connection, lookup: SpecificityLookup, *, base: str = DEFAULT_BASE
-) -> Counters:
+def write_scores(connection: Connection, lookup: SpecificityLookup) -> Counters:
     """Store the classes of a schema with their scores as (:OntologyClass).
 
     What is stored already as it is, is not written again.
     """
     rows = [
         {
-            "uri": f"{base}ontology/heritage#{name}",
+            "uri": f"{Vocabulary().heritage}{name}",
             "name": name,
             "description": found.description,
             "parent": found.parent,

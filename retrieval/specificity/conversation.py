@@ -62,10 +62,6 @@ class Conversation:
             return self.id
         return content_key("conversation", self.owner, self.id)
 
-    def with_turn(self, turn: PastTurn) -> Conversation:
-        """Return the conversation with one turn more."""
-        return replace(self, turns=(*self.turns, turn))
-
     @property
     def last(self) -> PastTurn | None:
         """Return the last turn that a follow-up can build on, if there is one."""

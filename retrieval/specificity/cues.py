@@ -265,14 +265,17 @@ def _heeded(token: Token, aims: set[str], question: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """Whether a question is about heritage, by which words, or about another field."""
+    """Whether a question is about heritage, or about another field."""
 
     relevant: bool
-    reason: str
     elsewhere: bool = False
 
 
-_HERITAGE = frozenset({"name", "identifier", "budget"})
+_FIELDS = {
+    name: tuple(map(normal, words))
+    for name, words in data_file("relevance.yaml").items()
+}
+_HERITAGE = frozenset({"name", "identifier", "budget", "institution_type", "generic"})
 
 
 class FykeFilter:
@@ -283,34 +286,25 @@ class FykeFilter:
     the weather, weigh against it, unless it asks as one does for institutions.
     """
 
-    def __init__(self) -> None:
-        words = data_file("relevance.yaml")
-        self._heritage = frozenset(normal(w) for w in words["heritage"])
-        self._beginnings = tuple(normal(w) for w in words["heritage_beginnings"])
-        self._endings = tuple(normal(w) for w in words["heritage_endings"])
-        self._others = frozenset(normal(w) for w in words["others"])
-
     def check(self, question: str, mentions: Sequence[Mention]) -> Relevance:
         """Return whether a question is about heritage."""
         forms = [token.form for token in tokens_of(question)]
         words = [*forms, *(f"{a} {b}" for a, b in pairwise(forms))]
-        others = [w for w in words if w in self._others]
-        told = [m.text for m in mentions if m.kind in _HERITAGE]
-        told += [aggregate] if (aggregate := asked_aggregate(question)) else []
-        told += [m.text for m in mentions if m.kind in {"institution_type", "generic"}]
-        told += [] if others else filter(self._of_heritage, words)
+        others = any(word in _FIELDS["others"] for word in words)
+        told = any(m.kind in _HERITAGE for m in mentions) or (
+            asked_aggregate(question) is not None
+            or (not others and any(map(_of_heritage, words)))
+        )
         if not told and not others and not residue(question, mentions):
-            told = [
-                m.text
-                for m in mentions
-                if m.kind == "date" or any(option.known for option in m.options)
-            ]
-            told += ["types"] if _P["each_type"].search(question) else []
-        reason = next(iter((*told, *others)), "no word of heritage")
-        elsewhere = bool(others) and not told
-        return Relevance(relevant=bool(told), reason=reason, elsewhere=elsewhere)
+            known = (
+                m.kind == "date" or any(o.known for o in m.options) for m in mentions
+            )
+            told = any(known) or bool(_P["each_type"].search(question))
+        return Relevance(relevant=told, elsewhere=others and not told)
 
-    def _of_heritage(self, word: str) -> bool:
-        """Return whether a word is of heritage: Rijksmuseum, Stadtarchiv."""
-        starts, ends = word.startswith(self._beginnings), word.endswith(self._endings)
-        return word in self._heritage or starts or ends
+
+def _of_heritage(word: str) -> bool:
+    """Return whether a word is of heritage: Rijksmuseum, Stadtarchiv."""
+    starts = word.startswith(_FIELDS["heritage_beginnings"])
+    ends = word.endswith(_FIELDS["heritage_endings"])
+    return word in _FIELDS["heritage"] or starts or ends

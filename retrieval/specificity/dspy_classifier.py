@@ -20,24 +20,22 @@ from knowtrail.retrieval.specificity.understanding import (
     said_before,
 )
 
+keep_litellm_local()
+with extra("dspy", "This classifier"):
+    import dspy  # type: ignore[import-untyped]
+    from dspy.utils.exceptions import AdapterParseError  # type: ignore[import-untyped]
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.specificity.vocabulary import Mention
 
 
-def _dspy() -> Any:
-    keep_litellm_local()
-    with extra("dspy", "This classifier"):
-        import dspy  # type: ignore[import-untyped]
-    return dspy
-
-
 def ollama_lm(
     model: str, *, url: str, seconds: float = 60.0, tokens: int = TOKENS
 ) -> Any:
     """Return DSPy's client for a model of Ollama."""
-    return _dspy().LM(
+    return dspy.LM(
         f"ollama_chat/{model}",
         api_base=url.rstrip("/") + "/v1",
         api_key="ollama",  # it needs none, but something must be given
@@ -66,7 +64,6 @@ class DspyUnderstanding(ByModel):
     ) -> None:
         check_threshold(threshold)
         super().__init__(lm, threshold=threshold)
-        dspy = _dspy()
         self.by, self._templates = "dspy", templates
         signature = dspy.Signature(
             {
@@ -87,13 +84,19 @@ class DspyUnderstanding(ByModel):
         templates: Mapping[str, Template],
     ) -> Reading:
         """Return what the model says; see `ByModel`."""
-        said = _answer(
-            self.module,
-            self.model,
-            question=question,
-            language=language,
-            conversation=said_before(before),
-        )
+        try:
+            with dspy.context(lm=self.model, adapter=dspy.JSONAdapter()):
+                said = self.module(
+                    question=question,
+                    language=language,
+                    conversation=said_before(before),
+                )
+        except AdapterParseError:
+            said = None
+        except Exception as error:  # DSPy and its clients raise what they like
+            what = " ".join(str(error).split())[:300]
+            msg = f"The language model did not classify the question: {what}"
+            raise ModelError(msg) from error
         if not isinstance(reading := getattr(said, "reading", None), Reading):
             raise ValueError("its answer cannot be read")
         return reading
@@ -111,19 +114,3 @@ class DspyUnderstanding(ByModel):
         except ValueError:
             return Classification(template_id=NONE, confidence=0.0, by=self.by)
         return said.classification(self.threshold, self.by)
-
-
-def _answer(module: Any, lm: Any, **given: Any) -> Any:
-    """Return what a module says, None where that cannot be read."""
-    from dspy.utils.exceptions import AdapterParseError  # type: ignore[import-untyped]
-
-    dspy = _dspy()
-    try:
-        with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-            return module(**given)
-    except AdapterParseError:
-        return None
-    except Exception as error:  # DSPy and its clients raise what they like
-        what = " ".join(str(error).split())[:300]
-        msg = f"The language model did not classify the question: {what}"
-        raise ModelError(msg) from error

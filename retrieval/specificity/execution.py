@@ -25,8 +25,8 @@ SECONDS = 10.0
 MOST_ROWS = 1_000
 _MOST_KEPT = 256
 _LOCK = threading.Lock()
-_FREE: dict[tuple[str, str], list[Query]] = {}
-"""Queries that were read and that nobody is running, by text and base."""
+_FREE: dict[str, list[Query]] = {}
+"""Queries that were read and that nobody is running, by text."""
 
 Value = str | int | float | None
 
@@ -55,16 +55,16 @@ def namespaces(base: str = DEFAULT_BASE) -> dict[str, str]:
 
 def check_reading(sparql: str) -> None:
     """Refuse a text that is not one SELECT query over the graph itself."""
-    _prepared(sparql, DEFAULT_BASE)
+    _prepared(sparql)
 
 
-def variables_found(sparql: str, base: str = DEFAULT_BASE) -> frozenset[str]:
+def variables_found(sparql: str) -> frozenset[str]:
     """Return the variables that the body of a query always has a value for.
 
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
     """
-    part = _prepared(sparql, base).algebra
+    part = _prepared(sparql).algebra
     while part.name != "Project":
         part = part.p
     return frozenset(str(name) for name in _bound_in(part.p))
@@ -89,25 +89,25 @@ def _bound_in(part: Any) -> set[Any]:
 
 
 @contextmanager
-def _borrowed(sparql: str, base: str) -> Iterator[Query]:
+def _borrowed(sparql: str) -> Iterator[Query]:
     """Lend a query, read seldom, to one caller at a time."""
     # rdflib writes the bindings of the row at hand into the query itself, so that one
     # query run by two threads at once gives wrong rows.
     with _LOCK:
         # Reading is not safe in threads either: the grammar's parts are shared.
-        free = _FREE.get((sparql, base))
-        query = free.pop() if free else _prepared(sparql, base)
+        free = _FREE.get(sparql)
+        query = free.pop() if free else _prepared(sparql)
     yield query
     with _LOCK:
         if len(_FREE) >= _MOST_KEPT:
             _FREE.clear()
-        _FREE.setdefault((sparql, base), []).append(query)
+        _FREE.setdefault(sparql, []).append(query)
 
 
-def _prepared(sparql: str, base: str) -> Query:
+def _prepared(sparql: str) -> Query:
     from knowtrail.graph.rdf.evaluation import parsed
 
-    query = parsed(sparql, namespaces(base))
+    query = parsed(sparql, namespaces())
     if query.algebra.name != "SelectQuery":
         raise InputError(f"{query.algebra.name} is not possible: write a SELECT query.")
     return query
@@ -117,7 +117,6 @@ def execute(
     graph: Graph,
     query: Instantiated,
     *,
-    base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
     rows: int = MOST_ROWS,
 ) -> Execution:
@@ -137,7 +136,7 @@ def execute(
     cut = False
     for run in query.runs:
         bound = {name: binding.literal() for name, binding in run.bindings.items()}
-        with _borrowed(run.sparql, base) as prepared:
+        with _borrowed(run.sparql) as prepared:
             result = watched.query(prepared, initBindings=bound)
             names = [str(v) for v in result.vars or ()]
             columns = (*run.label, *names)

@@ -215,10 +215,7 @@ def build_gazetteer(rows: Iterable[Mapping[str, Any]]) -> Gazetteer:
     A row has `city`, `region`, `subregion` and `country`, with `name`, `isil` and
     `ghcid` of one custodian, or `names` and `identifiers` of all `rows` of them there.
     """
-    builder = _Builder()
-    for row in rows:
-        builder.place(row)
-    return builder.done()
+    return _Builder(rows).done()
 
 
 def _forms(name: str) -> list[str]:
@@ -232,7 +229,7 @@ def _forms(name: str) -> list[str]:
 class _Builder:
     """Collects names."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._entries: dict[str, set[Entry]] = {}
         self._named: dict[str, list[Entry]] = {}
         self._identifiers: list[str] = []
@@ -243,8 +240,10 @@ class _Builder:
         self._rows: dict[str, Counter[str]] = {"city": Counter(), "region": Counter()}
         self._uncoded: dict[str, set[str]] = {}
         self._regionless: Counter[str] = Counter()
+        for row in rows:
+            self._place(row)
 
-    def place(self, row: Mapping[str, Any]) -> None:
+    def _place(self, row: Mapping[str, Any]) -> None:
         city, region, country = row.get("city"), row.get("region"), row.get("country")
         where = [part for part in (city, region, country) if part]
         rows = row.get("rows", 1)

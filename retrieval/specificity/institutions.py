@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, QueryTimeoutError
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
+from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.custodians import custodians_near, custodians_unplaced
 from knowtrail.retrieval.specificity.execution import (
     MOST_ROWS,
@@ -18,14 +18,19 @@ from knowtrail.retrieval.specificity.execution import (
     variables_found,
 )
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
-from knowtrail.retrieval.specificity.quantities import NEGATOR, Digits, read_number
+from knowtrail.retrieval.specificity.quantities import Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
     Instantiated,
     Run,
     year_bounds,
 )
-from knowtrail.retrieval.specificity.vocabulary import PLACES, Mention, data_file
+from knowtrail.retrieval.specificity.vocabulary import (
+    PLACES,
+    Mention,
+    data_file,
+    patterns_of,
+)
 from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
@@ -94,7 +99,6 @@ def narrowed(
     excluded: Sequence[Mention] = (),
     added: Sequence[Mention] = (),
     corpus: str | None = None,
-    base: str = DEFAULT_BASE,
 ) -> Instantiated:
     """Return queries that heed what no slot of their template says.
 
@@ -107,12 +111,11 @@ def narrowed(
         text, values = _limit(mention, n, n < len(excluded), meant)
         pattern, bound = pattern + text, bound | values
     if corpus is not None:
-        own = Vocabulary(base).property("corpus")
-        pattern = f"\n  ?{SUBJECT} <{own}> ?{CORPUS} .{pattern}"
+        pattern = f"\n  ?{SUBJECT} ktp:corpus ?{CORPUS} .{pattern}"
         bound[CORPUS] = Binding(value=corpus)
     runs = []
     for run in query.runs if bound else ():
-        sparql = _extended(run.sparql, pattern, base)
+        sparql = _extended(run.sparql, pattern)
         if sparql is None:
             what = f"corpus {corpus!r}" if corpus else "what a question leaves out"
             raise InputError(
@@ -136,16 +139,17 @@ def _limit(
             {f"from_{n}": bound["date_from"], f"to_{n}": bound["date_to"]},
         )
     if mention.kind == "budget":
-        low, _, high = mention.value.partition("/")
-        test = _LIMITS["tests"].get(mention.relation, ">=")
-        ends = {f"low_{n}": Binding(value=low, datatype="decimal")}
-        more = f" && ?euro_{n} <= ?high_{n}" if high else ""
-        if high:
-            ends[f"high_{n}"] = Binding(value=high, datatype="decimal")
+        ends = dict(
+            zip((f"low_{n}", f"high_{n}"), mention.value.split("/"), strict=False)
+        )
+        signs = _LIMITS["tests"].get(mention.relation, ">="), "<="
+        tests = [
+            f"?euro_{n} {sign} ?{end}" for sign, end in zip(signs, ends, strict=False)
+        ]
         return (
             f"\n  ?{SUBJECT} hc:annualBudget ?euro_{n} ."
-            f"\n  FILTER({no}(?euro_{n} {test} ?low_{n}{more}))",
-            ends,
+            f"\n  FILTER({no}({' && '.join(tests)}))",
+            {end: Binding(value=v, datatype="decimal") for end, v in ends.items()},
         )
     values = meant.get(mention.kind, {}).get(mention.value, (mention.value,))
     tests = []
@@ -162,14 +166,14 @@ def _limit(
 
 
 @lru_cache(maxsize=256)
-def _extended(sparql: str, pattern: str, base: str) -> str | None:
+def _extended(sparql: str, pattern: str) -> str | None:
     """Return a query with a pattern where its body begins; None where none fits."""
     body = body_of(sparql)
-    if body is None or SUBJECT not in variables_found(sparql, base):
+    if body is None or SUBJECT not in variables_found(sparql):
         return None
     text = f"{sparql[: body[0] + 1]}{pattern}{sparql[body[0] + 1 :]}"
     try:
-        found = variables_found(text, base)
+        found = variables_found(text)
     except InputError:
         return None
     return text if CORPUS in found or f"?{CORPUS}" not in pattern else None
@@ -219,11 +223,8 @@ def _counted(sparql: str) -> str | None:
     return f"{sparql[: select.start()]}{count}{sparql[slice(*body)]}"
 
 
-_OWN = re.compile(r"<OWN:(\w+)>")
-
-
 def told_apart(
-    found: Execution, ask: Ask, *, language: str, shown: int, base: str = DEFAULT_BASE
+    found: Execution, ask: Ask, *, language: str, shown: int
 ) -> dict[str, str]:
     """Return what tells rows of equal names apart: a town, an identifier."""
     if not {"custodian", "name"} <= set(found.columns):
@@ -234,9 +235,7 @@ def told_apart(
     repeated = [n for n in dict.fromkeys(names[:shown]) if often[n] > 1]
     if not repeated:
         return {}
-    own = Vocabulary(base).property
     sparql = (DATA / "told_apart.rq").read_text("utf-8")
-    sparql = _OWN.sub(lambda of: f"<{own(of[1])}>", sparql)
     runs = tuple(
         Run(sparql=sparql, bindings={"name": Binding(value=str(name))})
         for name in repeated
@@ -279,15 +278,8 @@ NEAR = "list_institutions_near"
 KILOMETRES = 10.0
 """How far `near` is where no distance is said."""
 
-_DATA = data_file("quantities.yaml")["near"]
-_UNITS = {re.compile(unit, re.IGNORECASE): km for unit, km in _DATA["units"].items()}
-_PHRASE = re.compile(
-    rf"(?P<not>{NEGATOR}\s+(?:\w+\s+)??)?"
-    rf"\b(?:(?:{_DATA['within']})\s+(?P<number>\d[\d.,]*)\s*"
-    rf"(?P<unit>{'|'.join(_DATA['units'])})\s+(?:{_DATA['from']})|{_DATA['around']})"
-    r"\s+(?:(?:the|de|het)\s+)?(?:(?:city|town|stad|plaats|gemeente)\s+(?:(?:of|van)\s+)?)?$",
-    re.IGNORECASE,
-)
+_UNITS = data_file("quantities.yaml")["near"]["units"]
+_PHRASE = patterns_of("institutions")["near"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,11 +300,11 @@ def asked_distance(
         if found and not found["not"]:
             km = KILOMETRES
             if found["number"]:
-                unit = next(u for u in _UNITS if u.fullmatch(found["unit"]))
-                if (number := read_number(found["number"], None)) is None:
+                unit = next(u for u in _UNITS if re.fullmatch(u, found["unit"], re.I))
+                if (number := read_number(found["number"])) is None:
                     continue
                 km = float(number) * _UNITS[unit]
-            start = view.place(found.start())
+            start = view.places[found.start()]
             plain = f"{question[:start]}in {question[town.start :]}"
             return plain, km, question[start : town.start].strip()
     return None
@@ -326,7 +318,6 @@ class Nearby:
     gazetteer: Gazetteer
     _: KW_ONLY
     corpus: str | None = None
-    base: str = DEFAULT_BASE
 
     def of_town(self, town: Mention, km: float) -> Vicinity | None:
         """Return what is near a town; None where its place is not known."""
@@ -344,7 +335,7 @@ class Nearby:
 
     def found(self, vicinity: Vicinity, types: Sequence[str]) -> Execution:
         """Return institutions of some types, or of all, the nearest first."""
-        begin, node = time.monotonic(), Vocabulary(self.base).node
+        begin, node = time.monotonic(), Vocabulary().node
         near: dict[str, tuple[float, tuple[str, str, str | None, float]]] = {}
         for latitude, longitude in vicinity.points:
             for one in custodians_near(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, Vocabulary
 from knowtrail.ingest.corpus import check_corpus
 from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.specificity.class_scores import (
@@ -115,7 +114,6 @@ def open_pipeline(
     understanding: Understanding | None = None,
     metrics: SpecificityMetrics | None = None,
     experiment: SpecificityExperiment | None = None,
-    base: str = DEFAULT_BASE,
     seconds: float = SECONDS,
     chunks: bool = True,
 ) -> TemplatePipeline:
@@ -136,30 +134,28 @@ def open_pipeline(
 
     names = _names(connection, corpus)
     return TemplatePipeline(
-        live_graph(connection, base=base, seconds=seconds),
+        live_graph(connection, seconds=seconds),
         names,
         templates=load_templates(templates),
         classifier=classifier,
         understanding=understanding,
-        scores=_scores(connection, base, record=record),
+        scores=_scores(connection, record=record),
         search=_search(connection, corpus, settings),
-        nearby=Nearby(connection, names, corpus=corpus, base=base),
+        nearby=Nearby(connection, names, corpus=corpus),
         model=model,
         store=connection if record else None,
         metrics=metrics,
         experiment=experiment,
-        options=PipelineOptions(
-            base=base, query_seconds=seconds, corpus=corpus, chunks=chunks
-        ),
+        options=PipelineOptions(query_seconds=seconds, corpus=corpus, chunks=chunks),
     )
 
 
-def _scores(connection: Connection, base: str, *, record: bool) -> SpecificityLookup:
+def _scores(connection: Connection, *, record: bool) -> SpecificityLookup:
     lookup = load_lookup()
     rows = connection.read("retrieval/specificity_class_names")
     others = {row["name"]: ClassScores(name=row["name"]) for row in rows}
     if record:
-        write_scores(connection, lookup, base=Vocabulary(base).base)
+        write_scores(connection, lookup)
     return SpecificityLookup(others | lookup.classes)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.retrieval.specificity.quantities import (
@@ -93,17 +91,14 @@ def asked_name(question: str) -> str:
 
 
 def _carries_nothing(token: Token, *, first: bool) -> bool:
-    typed = token.form in _type_parts()
+    typed = token.form in _TYPE_PARTS
     return (first or token.text[0].islower()) and is_asking(token.form) and not typed
 
 
-@lru_cache(maxsize=1)
-def _type_parts() -> frozenset[str]:
-    """Return the words that words for types are made of, small ones apart."""
-    words = type_words()
-    parts = {part for form in (*words.letters, *words.generic) for part in form.split()}
-    return frozenset(parts - _FUNCTION)
-
+_FUNCTION = word_list("stop")
+_TYPE_PARTS = {*" ".join([*type_words().letters, *type_words().generic]).split()}
+_TYPE_PARTS -= _FUNCTION
+"""What words for types are made of, small words apart."""
 
 _OF = frozenset({"of", "the", "van", "voor", "de", "het", "der", "des", "und", "for"})
 
@@ -199,13 +194,6 @@ def mention_of(
     return Mention(kind=kind, value=value, text=text, start=start, end=end, **more)
 
 
-_LIGHT = "|".join(sorted(word_list("light")))
-_NEGATED, _ALL_BUT = (
-    re.compile(_P[name].pattern.replace("LIGHT", _LIGHT), re.IGNORECASE)
-    for name in ("negated", "all_but")
-)
-
-
 def without_excluded(
     question: str, mentions: Sequence[Mention]
 ) -> tuple[str, tuple[Mention, ...]]:
@@ -251,9 +239,9 @@ def exclusion(
     if not (dated or named):
         return -1, False
     before = question[: mention.around[0] if dated else mention.start]
-    if beside := _ALL_BUT.search(before):
+    if beside := _P["all_but"].search(before):
         return beside.start("but"), False
-    found = _NEGATED.search(before)
+    found = _P["negated"].search(before)
     if found is None or (dated and not found["strong"]):
         return -1, False  # `behalve die van na 1970` is one of a date
     weak = found["none"] and not found["but"] and mention.kind == "institution_type"
@@ -268,7 +256,6 @@ def _group(mention: Mention) -> str:
 
 _PREPOSITIONS = word_list("prepositions")
 _LINKS = word_list("links")
-_FUNCTION = word_list("stop")
 _BEYOND = word_list("beyond")
 CUE_OF: dict[str, str] = data_file("places.yaml")["kinds"]
 """Word for a kind of place -> the kind."""
@@ -418,8 +405,7 @@ class MentionFinder:
             found.add(mention)
         for start, end in _unknown_names(tokens, found):
             found.replace(mention_of("name", "", question, start, end, score=0.0))
-        for mention in self._misspelt(question, tokens, found):
-            found.add(mention)
+        self._misspelt(question, tokens, found)
         if (whole := self._whole_name(question, found)) is not None:
             found.replace(whole)
         return found.in_order()
@@ -504,10 +490,8 @@ class MentionFinder:
             return mention_of("generic", "", question, start, end)
         return None
 
-    def _misspelt(
-        self, question: str, tokens: Sequence[Token], taken: Taken
-    ) -> Iterable[Mention]:
-        """Yield types and places with typing errors, and places nobody knows."""
+    def _misspelt(self, question: str, tokens: Sequence[Token], taken: Taken) -> None:
+        """Take types and places with typing errors, and places nobody knows."""
         strange = [
             t
             for t in tokens
@@ -529,9 +513,7 @@ class MentionFinder:
                 if letter is not None:
                     span = token.start, token.end
                     kind = "institution_type"
-                    mention = mention_of(kind, letter, question, *span, score=90.0)
-                    taken.add(mention)
-                    yield mention
+                    taken.add(mention_of(kind, letter, question, *span, score=90.0))
                     continue
             alone = strange == [token] and len(token.form) >= LONG
             if placed or alone or (capital and before in _PREPOSITIONS and at > 0):
@@ -543,7 +525,6 @@ class MentionFinder:
                 )
                 if place is not None:
                     taken.add(place)
-                    yield place
 
     def _type_like(self, form: str, before: str) -> str | None:
         """Return the letter of a misspelt type, or of a compound: `streekmusea`."""

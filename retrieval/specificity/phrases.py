@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import ModelError
@@ -16,7 +16,7 @@ from knowtrail.retrieval.specificity.vocabulary import data_file, said_in, type_
 from knowtrail.retrieval.specificity.yaml_lines import DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jinja2 import Template
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.specificity.conversation import Conversation
     from knowtrail.retrieval.specificity.execution import Execution
     from knowtrail.retrieval.specificity.query_templates import SlotValues
-    from knowtrail.retrieval.specificity.query_templates import (
-        Template as QueryTemplate,
-    )
     from knowtrail.retrieval.specificity.slots import Doubt
 
 
@@ -124,12 +121,12 @@ def fixed_text(key: str, language: str, *values: object) -> str:
     return str(said_in(language)["fixed"][key].format(*values))
 
 
-def asking_for(missing: Sequence[str], language: str) -> str:
-    """Return a request for slots, by their names."""
+def asking_for(missing: Sequence[str], language: str, *, each: bool) -> str:
+    """Return a request for slots, by their names; for two places if for each."""
     slots = said_in(language)["slots"]
     wanted = [
         slots["two"]
-        if name == "city|region|country:two"
+        if each and name == "city|region|country"
         else joined([slots.get(p, p) for p in name.split("|")], language)
         for name in missing
     ]
@@ -137,44 +134,22 @@ def asking_for(missing: Sequence[str], language: str) -> str:
 
 
 def plain_answer(
-    template_id: str,
-    found: Execution,
-    slots: SlotValues,
-    language: str,
-    *,
-    question: str = "",
-    counted: bool = False,
-    total: int | None = None,
-    apart: Mapping[str, str] | None = None,
-    beside: Sequence[str] = (),
+    found: Execution, slots: SlotValues, language: str, **told: Any
 ) -> str:
-    """Return an answer made of rows, of which `apart` tells those of one name by IRI.
+    """Return an answer made of rows, by what `answers.jinja` is told beside them.
 
-    `total` is None where the rows are all that is known; `beside` are limits in words
-    that are no slots.
+    That is the `template_id`; the columns that are `asked` for; `counted` and `total`,
+    as `PipelineResult` has them; what tells rows of one name `apart`, by IRI; limits in
+    words that are no slots, `beside`; and what of it is `unmeasured`.
     """
-    rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
     return wording("answers.jinja").render(
-        template_id=template_id,
         columns=found.columns,
-        rows=rows,
+        rows=[dict(zip(found.columns, row, strict=True)) for row in found.rows],
         cut=found.cut,
         slots=slots,
         language=language,
-        said=said_in(language),
-        asked=asked_columns(question),
-        counted=counted,
-        total=total,
-        apart=apart or {},
-        beside=f" ({joined(beside, language, 'and')})" if beside else "",
         shown=SHOWN,
-        amount=partial(amount, language=language),
-        each=partial(each_of, slots),
-        joined=lambda names, by: joined(names, language, by),
-        things=lambda number, letter=None: things(
-            {"institution_type": letter} if letter else slots, language, number
-        ),
-        where=partial(where, slots, language),
+        **told,
     )
 
 
@@ -183,14 +158,8 @@ def wording(name: str) -> Template:
     """Return a template of this package's data for texts in words."""
     made = templates(DATA, escape=str)
     made.filters["place_name"] = place_name
-    return made.get_template(name)
-
-
-def unmeasured_text(template: QueryTemplate, slots: SlotValues, language: str) -> str:
-    """Return that no date, or no budget, is known of anything that was asked for."""
-    key = "budget" if template.intent == "budget" else "date"
-    text = said_in(language)["unmeasured"][key]
-    return str(text.format(f"{things(slots, language)}{where(slots, language)}"))
+    known = (amount, each_of, joined, said_in, things, where)
+    return made.get_template(name, globals={one.__name__: one for one in known})
 
 
 def asked_columns(question: str) -> tuple[str, ...]:
@@ -219,9 +188,7 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-def build_context(
-    found: Execution | None, chunks: Sequence[RankedChunk], *, tokens: int = TOKENS
-) -> str:
+def build_context(found: Execution | None, chunks: Sequence[RankedChunk]) -> str:
     """Return what an answer may rest on: rows of the query first, then chunks."""
     lines: list[str] = []
     if found is not None:
@@ -235,30 +202,33 @@ def build_context(
     for chunk in chunks:
         text = " ".join(chunk.text.split())
         lines.append(f"[{chunk.class_name or '-'}] {chunk.title}: {text}")
-    return "\n".join(that_fit(lines, tokens)) if lines else ""
+    return "\n".join(that_fit(lines, TOKENS)) if lines else ""
 
 
-def answer_prompt(
-    question: str, context: str, conversation: Conversation | None, *, language: str
+def model_answer(
+    model: LanguageModel,
+    question: str,
+    context: str,
+    conversation: Conversation,
+    *,
+    language: str,
+    seconds: float,
 ) -> str:
-    """Return the request to a model, with the last turns of the conversation.
+    """Return a model's answer, which knows the last turns of the conversation.
 
     What comes from users and documents stands between marks that it cannot close.
+    Raises `ModelError` for an answer that cannot be used.
     """
     said = "\n".join(
         f"Q: {turn.question}\nA: {fitting(turn.answer, 150)}"
-        for turn in (conversation.turns[-HISTORY:] if conversation else ())
+        for turn in conversation.turns[-HISTORY:]
     )
-    return wording("answer.jinja").render(
+    prompt = wording("answer.jinja").render(
         asked=marked("question", question),
         known=marked("context", context),
         history=marked("conversation", said) if said else None,
         language=_LANGUAGES[language],
     )
-
-
-def model_answer(model: LanguageModel, prompt: str, *, seconds: float) -> str:
-    """Return a model's answer; raise `ModelError` for one that cannot be used."""
     reply = model.reply(prompt, schema=_SCHEMA, seconds=seconds)
     answer = (json_object(reply.text) or {}).get("answer")
     if not isinstance(answer, str) or not answer.strip():

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from knowtrail.retrieval.specificity.vocabulary import (
     Mention,
@@ -21,10 +21,18 @@ from knowtrail.retrieval.specificity.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
 _DATA = data_file("quantities.yaml")
-_P = patterns_of("quantities")
+_TYPES = data_file("types.yaml")["types"].values()
+_PLURAL = re.compile(r"(?:[^us]s|[^l]en|musea|arboreta)$", re.IGNORECASE)
+_SINGULARS = {"institution", "instelling", "organisation", "organisatie", "one"} | {
+    word.casefold()
+    for words in _TYPES
+    for word in (*words["en"][::2], *words["nl"][::2])
+    if not _PLURAL.search(word)
+}
+_P = patterns_of("quantities", singulars="|".join(map(re.escape, _SINGULARS)))
 CALENDAR = frozenset({*_DATA["months"], *_DATA["days"]})
 """Months, days and seasons, in their normal form."""
 
@@ -46,112 +54,71 @@ AMOUNTS = {
 }
 
 
-def _any_of(phrases: Iterable[str]) -> str:
-    return "|".join(phrase.replace(" ", r"\s+(?:\w+\s+)?") for phrase in phrases)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-NEGATOR = rf"(?:\b(?:{_any_of(_DATA['negators'])})|n['\u2019]t)"
-_FILLER = rf"(?:\s+(?:{_any_of(_DATA['fillers'])})(?!\w))*\s*$"
-_OPERATOR = _compiled(
-    rf"(?:(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,3}}?)?\b(?:"
-    + "|".join(f"(?P<{op}>{_any_of(p)})" for op, p in _DATA["operators"].items())
-    + rf")(?:\b{_FILLER}|-$)"
-)
-_SUFFIX = _compiled(
-    r"\s*(?:,\s*)?(?:"
-    + "|".join(f"(?P<{op}_>{'|'.join(p)})" for op, p in _DATA["closings"].items())
-    + r"|(?:or|of|en|and)\s+(?:"
-    + "|".join(f"(?P<{op}>{'|'.join(p)})" for op, p in _DATA["suffixes"].items())
-    + r"))\b(?!\s+(?:the\s+|than\s+|dan\s+)?(?:year\s+)?\d)"
-)
-_NOT_IN = _compiled(
-    rf"(?P<not>{NEGATOR})\s+(?:(?-i:[a-z\u00e9]+)\s+){{0,4}}?"
-    rf"(?:in|uit|from|of|van|between|tussen)\b{_FILLER}"
-)
-
-
 _PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
 _RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
 
 
 class Digits:
-    """A text in which numbers in words are digits, and where its characters stand."""
+    """A text in which numbers in words are digits; `places` are those in the other."""
 
     def __init__(self, text: str) -> None:
         language = language_of(text)
         self.text = ""
-        self._places: list[int] = []
+        self.places: list[int] = []
         at = 0
         while at < len(text):
-            inside = at > 0 and text[at - 1].isalnum()
-            run = None if inside else _RUN.match(text, at)
-            piece, size = _numeral(run[0], language) if run else ("", 0)
-            if not size:
-                piece, size = text[at], 1
+            run = None if at and text[at - 1].isalnum() else _RUN.match(text, at)
+            number = _numeral(run[0], language) if run else None
+            piece, size = number or (text[at], 1)
             self.text += piece
-            self._places += [at] * len(piece)
+            self.places += [at] * len(piece)
             at += size
-        self._places.append(len(text))
-
-    def place(self, at: int) -> int:
-        """Return the place in the text itself."""
-        return self._places[at]
+        self.places.append(len(text))
 
 
 @lru_cache(maxsize=4096)
-def _numeral(run: str, language: str) -> tuple[str, int]:
+def _numeral(run: str, language: str) -> tuple[str, int] | None:
     """Return the digits that the longest beginning of words means, and its length."""
     # Scales such as `million` stay words, and so do `one` and `first`, which say more.
     from text_to_num import alpha2digit
 
-    ends = [m.end() for m in re.finditer(r"[^\W\d_]+", run)]
-    for end in reversed(ends):
-        words = run[:end].casefold()
-        split = set(re.split(r"[ -]", words))
-        if split & _PROTECTED or split & _DATA["scales"].keys():
+    for end in [m.end() for m in re.finditer(r"[^\W\d_]+", run)][::-1]:
+        words, tail = run[:end].casefold(), ""
+        if {*re.split(r"[ -]", words)} & (_PROTECTED | _DATA["scales"].keys()):
             continue
         if words.endswith("ties"):  # the sixties
             words, tail = f"{words[:-3]}y", "s"
-        else:
-            tail = ""
         said = alpha2digit(words, language, threshold=0)
         if re.fullmatch(r"\d+(?:st|nd|rd|th|e|de|ste)?", said):
             return said + tail, end
-    return "", 0
+    return None
 
 
 def is_number(form: str) -> bool:
     """Return whether a word is a number, in digits or in words of either language."""
-    said = form.isalpha() and any(_numeral(form, one)[1] for one in ("en", "nl"))
+    said = form.isalpha() and any(_numeral(form, one) for one in ("en", "nl"))
     return form.isdigit() or said
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """How a quantity is compared, and by what words beside it."""
+class _Compared(NamedTuple):
+    """How a quantity is compared, and where the words beside it say so."""
 
-    operator: str = ""
     begin: int
     end: int
+    operator: str = ""
     excluded: bool = False
 
 
 def _operator(text: str, start: int, end: int) -> _Compared:
     before = text[:start]
-    if found := _SUFFIX.match(text, end):
-        name = str(found.lastgroup).removesuffix("_")
-        return _Compared(operator=name, begin=start, end=found.end())
-    if found := _OPERATOR.search(before):
+    if found := _P["suffix"].match(text, end):
+        return _Compared(start, found.end(), str(found.lastgroup))
+    if found := _P["operator"].search(before):
         name = next(op for op in _DATA["operators"] if found[op])
         name = OPPOSITE.get(name, "eq") if found["not"] else name
-        return _Compared(operator=name, begin=found.start(), end=end)
-    if found := _NOT_IN.search(before):
-        return _Compared(begin=found.start(), end=end, excluded=True)
-    return _Compared(begin=start, end=end)
+        return _Compared(found.start(), end, name)
+    found = _P["not_in"].search(before)
+    return _Compared(found.start() if found else start, end, excluded=bool(found))
 
 
 def years(text: str) -> list[Mention]:
@@ -161,60 +128,56 @@ def years(text: str) -> list[Mention]:
     `between 1800 and 1850`.
     """
     view = Digits(text)
-    spans = list(_spans(view.text))
-    found: list[Mention] = []
-    skip = False
-    for n, (start, end, first, last) in enumerate(spans):
-        if skip:
-            skip = False
-            continue
-        following = spans[n + 1] if n + 1 < len(spans) else None
+    spans, found = _spans(view.text), list[Mention]()
+    while spans:
+        start, end, first, last = spans.pop(0)
         value, score = str(first) if first == last else f"{first}/{last}", 100.0
         opening = _P["range"].search(view.text[:start])
-        between = view.text[end : following[0]] if following else ""
-        if (
-            opening
-            and following
-            and (_P["to"].fullmatch(between) or _P["and"].fullmatch(between))
-        ):
-            value, end, skip = f"{first}/{following[3]}", following[1], True
-            if first > following[3]:
-                value, score = f"{following[2]}/{last}", READ
+        between = view.text[end : spans[0][0]] if opening and spans else None
+        joined = between is not None and _joins(between, opening)
+        if joined:
+            _, end, low, high = spans.pop(0)
+            value = f"{first}/{high}"
+            if first > high:
+                value, score = f"{low}/{last}", READ
         compared = _operator(view.text, start, end)
         about = _P["about"].search(view.text[:start])
         if about and not compared.operator and "/" not in value:
-            value, score, start = (
+            start, value, score = (
+                about.start(),
                 f"{first - _ABOUT}/{last + _ABOUT}",
                 READ,
-                about.start(),
             )
-            compared = replace(compared, begin=min(start, compared.begin))
-        plain = not compared.excluded and (skip or compared.operator == "ge")
+            compared = compared._replace(begin=min(start, compared.begin))
+        plain = not compared.excluded and (joined or compared.operator == "ge")
         if opening and "/" in value and plain:  # `from the 1950s`, `between 1 and 2`
-            compared = _Compared(operator="eq", begin=opening.start(), end=end)
-        excluded = _NOT_IN.search(view.text[:start]) if "/" in value else None
+            compared = _Compared(opening.start(), end, "eq")
+        excluded = _P["not_in"].search(view.text[:start]) if "/" in value else None
         if excluded:  # `not from the 1950s`
-            compared = _Compared(begin=excluded.start(), end=end, excluded=True)
+            compared = _Compared(excluded.start(), end, excluded=True)
         relation = DATES[compared.operator or "eq"]
         given = {"kind": "date", "value": value, "relation": relation, "score": score}
         found.append(_quantity(text, view, (start, end), compared, **given))
     return _narrowed(found, text)
 
 
+def _joins(between: str, opening: re.Match[str] | None) -> bool:
+    """Return whether what stands between two quantities makes them one range."""
+    both = opening and _P["and"].fullmatch(between)
+    return bool(both or _P["to"].fullmatch(between))
+
+
 def _quantity(
     text: str, view: Digits, span: tuple[int, int], compared: _Compared, **given: Any
 ) -> Mention:
-    start, end = map(view.place, span)
-    around = view.place(compared.begin), view.place(compared.end)
+    start, end = (view.places[at] for at in span)
+    around = view.places[compared.begin], view.places[compared.end]
     lead = around[0] if compared.excluded else -1
     given |= {"text": text[start:end], "around": around, "lead": lead}
     return Mention(start=start, end=end, **given)
 
 
-_DATE = _compiled(_P["date"].pattern.replace("MONTH", "|".join(_DATA["months"])))
-
-
-def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
+def _spans(text: str) -> list[tuple[int, int, int, int]]:
     found: list[tuple[int, int, int, int]] = []
     for match in _P["century"].finditer(text):
         last = 100 * int(match[1])
@@ -222,7 +185,7 @@ def _spans(text: str) -> Iterable[tuple[int, int, int, int]]:
     for match in _P["decade"].finditer(text):
         first = 1900 + int(match[1] or match[2])
         found.append((*match.span(), first, first + 9))
-    for match in _DATE.finditer(text):
+    for match in _P["date"].finditer(text):
         if not _is_number_of(text, *match.span()):
             first = int(match["year"])
             last = first + 9 if match["decade"] and first % 10 == 0 else first
@@ -249,17 +212,6 @@ def _narrowed(found: list[Mention], text: str) -> list[Mention]:
 
 _SCALES = {name: int(power) for name, power in _DATA["scales"].items()}
 _LARGE = frozenset({"million", "miljoen", "mln", "miljard"})
-_WORDS = "|".join(sorted(map(re.escape, _DATA["halves"]), key=len, reverse=True))
-_AMOUNT = _compiled(
-    r"(?P<before>\u20ac|\$|\u00a3|\b(?:eur|usd|gbp)\b)?\s*"
-    r"(?:(?<!\d)(?<!\de)(?<!\de[+-])(?P<digits>\d[\d.,\u00a0' ]*\d|\d)"
-    rf"(?!\d|e[+-]?\d|(?:st|nd|rd|th|e|de|ste)\b)|\b(?P<word>{_WORDS})\b)"
-    rf"\s*(?:(?P<scale>{'|'.join(sorted(_SCALES, key=len, reverse=True))})\b)?\s*"
-    r"(?P<after>\u20ac|\$|\u00a3|\b(?:euros?|eur|usd|gbp|dollars?|pounds?|ponden"
-    r"|pond)\b)?"
-)
-_BARE = re.compile(r"(?<![\w.,])(\d[\d.,]*\d)(?![.,]?\w)")
-_MONEY = _compiled(_DATA["money"])
 
 
 def amounts(text: str) -> list[Mention]:
@@ -269,9 +221,9 @@ def amounts(text: str) -> list[Mention]:
     where the text speaks of a budget and it is no year.
     """
     view = Digits(text)
-    cue = _MONEY.search(view.text)
+    cue = _P["money"].search(view.text)
     found = []
-    matches = list(_AMOUNT.finditer(view.text))
+    matches = list(_P["amount"].finditer(view.text))
     for match, following in zip(matches, [*matches[1:], None], strict=False):
         currency, scale = match["before"] or match["after"], match["scale"]
         if following and not (scale or currency):
@@ -304,32 +256,25 @@ def ranged(text: str, found: Sequence[Mention]) -> list[Mention]:
     """Return amounts in which `between 1 and 2 million` is one, `1000000/2000000`."""
     joined: list[Mention] = []
     for one in found:
-        last = joined[-1] if joined else None
-        opening = None if last is None else _P["range"].search(text[: last.start])
-        between = "" if last is None else text[last.end : one.start]
-        if (
-            last is not None
-            and "/" not in last.value
-            and (
-                _P["to"].fullmatch(between)
-                or (opening and _P["and"].fullmatch(between))
-            )
-        ):
-            start = opening.start() if opening else last.start
-            low, high = sorted((last.value, one.value), key=Decimal)
-            joined[-1] = replace(
-                one,
-                value=f"{low}/{high}",
-                score=100.0 if low == last.value else READ,
-                text=text[start : one.end],
-                start=start,
-                foreign=one.foreign or last.foreign,
-                relation="between",
-                lead=last.lead,
-                around=(min(last.around[0], last.start), one.end),
-            )
-        else:
+        last = joined[-1] if joined else one
+        opening = _P["range"].search(text[: last.start])
+        whole = last is one or "/" in last.value
+        if whole or not _joins(text[last.end : one.start], opening):
             joined.append(one)
+            continue
+        start = opening.start() if opening else last.start
+        low, high = sorted((last.value, one.value), key=Decimal)
+        joined[-1] = replace(
+            one,
+            value=f"{low}/{high}",
+            score=100.0 if low == last.value else READ,
+            text=text[start : one.end],
+            start=start,
+            foreign=one.foreign or last.foreign,
+            relation="between",
+            lead=last.lead,
+            around=(min(last.around[0], last.start), one.end),
+        )
     return joined
 
 
@@ -338,31 +283,23 @@ def in_euro(text: str) -> str:
 
     A number that can be a year stays one, and a small one may be no amount at all.
     """
-    match = _BARE.search(text)
-    number = read_number(match[1], None) if match else None
+    match = _P["bare"].search(text)
+    number = read_number(match[1]) if match else None
     if match is None or number is None or number < 1000 or amounts(text) or years(text):
         return text
     return f"{text[: match.end()]} euro{text[match.end() :]}"
 
 
-def read_number(digits: str | None, word: str | None) -> Decimal | None:
+def read_number(digits: str | None, word: str | None = None) -> Decimal | None:
     """Return a number as people write it: groups of three, or a decimal sign."""
     if word is not None:
         return Decimal(_DATA["halves"][word.casefold()])
     bare = re.sub(r"[\u00a0' ]", "", digits or "").strip(".,")
-    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+(?:[.,]\d{1,2})?", bare):
-        tail = re.search(r"[.,](\d{1,2})$", bare)
-        whole = re.sub(r"[.,]", "", bare[: tail.start()] if tail else bare)
-        return Decimal(f"{whole}.{tail[1]}" if tail else whole)
+    if grouped := re.fullmatch(r"(\d{1,3}(?:[.,]\d{3})+)(?:[.,](\d{1,2}))?", bare):
+        return Decimal(re.sub(r"[.,]", "", grouped[1]) + f".{grouped[2] or 0}")
     if re.fullmatch(r"\d+(?:[.,]\d+)?", bare) and len(bare) <= 18:
         return Decimal(bare.replace(",", "."))
     return None
-
-
-_IDENTIFIER = re.compile(
-    r"(?<![\w-])(?:[A-Za-z]{2}|O|OCLC|EUR|oclc|o)-[A-Za-z0-9][A-Za-z0-9:/-]*[A-Za-z0-9]"
-    r"|(?<![\w-])[A-Z]{2}-[A-Z0-9](?![\w-])"
-)
 
 
 def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]:
@@ -372,7 +309,7 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
     begin with capitals and are more than a word.
     """
     found = []
-    for match in _IDENTIFIER.finditer(text):
+    for match in _P["identifier"].finditer(text):
         word = match.group()
         prefix, _, rest = word.partition("-")
         looks = prefix.isupper() and (
@@ -386,36 +323,13 @@ def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]
     return found
 
 
-def _order_words(degree: str) -> dict[str, re.Pattern[str]]:
-    """Return the words of each order that name the first, or that only compare."""
-    names = ("sorted", "dated", "aged", "ascending", "descending")
-    parts = {name.upper(): _DATA[name] for name in names}
-    parts["BUDGET"] = _DATA["budget_words"]
+_MOST = {by: _P[by] for by in _DATA["orders"]}
+"""Order -> words that name the first in it."""
 
-    def pattern(words: str) -> re.Pattern[str]:
-        for name, part in parts.items():
-            words = words.replace(f"({name})", f"(?:{part})")
-        return _compiled(rf"\b(?:{words})\b(?: (?:first|eerst)\b)?")
+_MORE = {by: _P[f"more_{by}"] for by in _MOST}
+"""Order -> words that only compare two."""
 
-    return {order: pattern(words[degree]) for order, words in _DATA["orders"].items()}
-
-
-_MOST, _MORE = _order_words("most"), _order_words("more")
-_FIRST = "|".join(p.pattern for p in _MOST.values())
-_TIME = r"(?!\s+(?:years?|decades?|centur\w+|months?|jaar|jaren|eeuw\w*|maand\w*)\b)"
-_LIMIT = _compiled(
-    rf"\b(?:top[ -]?)?(?P<before>\d{{1,4}})\s+(?:{_FIRST})"
-    rf"|(?:{_FIRST})\s+(?P<after>\d{{1,3}})\b(?!\s*[-/]?\s*\d){_TIME}"
-    r"|\btop[ -]?(?P<top>\d{1,4})\b"
-    r"|\b(?P<with>\d{1,4})\s+(?:\w+\s+){1,6}?(?:with|met)\s+"
-    rf"(?:\w+\s+)?(?:{_MOST['richest'].pattern}|{_MOST['poorest'].pattern})"
-)
-_RANK = _compiled(
-    r"\b(?:(?P<nth>\d+)(?:st|nd|rd|th|e|de|ste)"
-    rf"|op (?P<after>\d+|een|\u00e9\u00e9n) na)[ -](?:de |het )?(?:{_FIRST})"
-)
-_FIRST_OF = _compiled(r" (?:first|eerst)$")
-_OF_THEM = r"(?:of (?:them|those|these)|daarvan|ervan|hiervan|van (?:die|deze|hen))"
+_WHOLE = {name: _P[name] for name in ("mean", "sum")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,29 +352,26 @@ def asked_order(question: str, mentions: Sequence[Mention] = ()) -> Order | None
     name are none.
     """
     names = [m for m in mentions if m.kind == "name"]
-    question = blanked(question, ((m.start, m.end) for m in names))
-    compared = len(names) > 1
-    text = Digits(question).text
+    text = Digits(blanked(question, ((m.start, m.end) for m in names))).text
     said = {by: first for by, words in _MOST.items() if (first := words.search(text))}
     found = sorted(said, key=lambda by: _precedence(by, said[by]))
-    if compared:
-        found = [by for by in (*_MORE, *_MOST) if _MORE[by].search(text)] + found
+    if len(names) > 1:
+        found = [by for by in _MORE if _MORE[by].search(text)] + found
         found.sort(key=lambda by: by in {"oldest", "newest"})
     if not found:
         return None
-    if rank := _RANK.search(text):
-        after = rank["after"] or ""
-        skip = int(rank["nth"]) - 1 if rank["nth"] else 1
-        skip = int(after) if after.isdigit() else skip
+    if rank := _P["rank"].search(text):
+        after, nth = rank["after"] or "", int(rank["nth"] or 2)
+        skip = int(after) if after.isdigit() else nth - 1
         return Order(by=found[0], limit=1, skip=skip)
-    limit = asked_limit(question)
+    limit = asked_limit(text)
     return Order(by=found[0], limit=None if limit is None else int(limit))
 
 
 def _precedence(by: str, said: re.Match[str]) -> tuple[bool, bool, int, int]:
     """Return what puts an order of a text before others: money, then `oldest first`."""
     # Then that which is said first, and of those the longest.
-    later = not _FIRST_OF.search(said[0])
+    later = not _P["first_of"].search(said[0])
     return by in {"oldest", "newest"}, later, said.start(), -len(said[0])
 
 
@@ -474,11 +385,11 @@ def order_spans(
     view = Digits(question)
     ranked = taken is not None and "skip" in taken  # which says its order, too
     orders = () if ranked else _MOST.items()
-    named = [("limit", _LIMIT), ("skip", _RANK), *orders, *_WHOLE.items()]
+    named = [("limit", _P["limit"]), ("skip", _P["rank"]), *orders, *_WHOLE.items()]
     patterns = [words for name, words in named if taken is None or name in taken]
     patterns += _MORE.values() if compared else ()
     return [
-        (view.place(found.start()), view.place(found.end()))
+        (view.places[found.start()], view.places[found.end()])
         for pattern in patterns
         for number, found in enumerate(pattern.finditer(view.text))
         if taken is None or _is_taken(pattern, found, number, taken)
@@ -489,14 +400,14 @@ def _is_taken(
     pattern: re.Pattern[str], found: re.Match[str], number: int, taken: Collection[str]
 ) -> bool:
     """Return whether words are of what is taken, and no second time after `number`."""
-    if pattern is _LIMIT:
+    if pattern is _P["limit"]:
         others = (words for by, words in _MOST.items() if by not in taken)
         if any(words.search(found[0]) for words in others):
             return False
         if not {*filter(None, found.groups())} & {*taken}:
             return False  # `the top 3` after the oldest one
     # `The oldest and the second oldest` are two orders, `by age, oldest first` is one.
-    return not number or bool(_FIRST_OF.search(found[0]))
+    return not number or bool(_P["first_of"].search(found[0]))
 
 
 @lru_cache(maxsize=4096)
@@ -509,53 +420,27 @@ def is_ordering(form: str) -> bool:
 def asked_limit(question: str) -> str | None:
     """Return how many are asked for; one by `is the oldest`, None where not said."""
     text = Digits(question).text
-    if found := _LIMIT.search(text):
+    if found := _P["limit"].search(text):
         number = int(found["before"] or found["after"] or found["top"] or found["with"])
         return str(number) if number else None
-    one = _ONE.search(text) and not (
-        _ONE_OF_THEM.search(text) and _P["many"].search(text)
+    one = _P["one"].search(text) and not (
+        _P["one_of_them"].search(text) and _P["many"].search(text)
     )
     single = _P["single"].search(text) and not _P["many"].search(text)
-    return "1" if one or (single and _compiled(_FIRST).search(text)) else None
-
-
-@lru_cache(maxsize=1)
-def _singulars() -> str:
-    """Return a pattern of the words for one institution, in both languages."""
-    given = data_file("types.yaml")
-    lists = [w[x] for w in given["types"].values() for x in ("en", "nl")]
-    words = {
-        w.casefold()
-        for found in lists
-        for w in found[::2]
-        if not _P["plural"].search(w)
-    }
-    words |= {"institution", "instelling", "organisation", "organisatie", "one"}
-    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
-
-
-_ONE_OF_THEM = _compiled(rf"(?:{_FIRST})\s+{_OF_THEM}\b")
-_ONE = _compiled(
-    rf"(?:{_FIRST})\s+(?:\w+\s+)?(?:{_singulars()})\b|(?:{_FIRST})\s+{_OF_THEM}\b"
-    rf"|\b(?:which|what|welke?)\s+(?:{_singulars()})\b.*(?:{_FIRST})"
-)
+    return "1" if one or (single and _P["first"].search(text)) else None
 
 
 def _is_number_of(text: str, start: int, end: int) -> bool:
     """Return whether a number says how many, as in `top 999` or `the 999 oldest`."""
-    for found in _LIMIT.finditer(text):
+    for found in _P["limit"].finditer(text):
         behind = found["after"] and re.match(r"\s+[^\W\d_]{3,}", text[end:])
         if found.start() <= start and end <= found.end() and not found["with"]:
             return bool(found["top"] or behind or _P["counting"].search(text[:start]))
     return False
 
 
-_SPENDING = _compiled(_DATA["spending"])
-_WHOLE = {name: _compiled(rf"\b(?:{p})\b") for name, p in _DATA["aggregates"].items()}
-
-
 def asked_aggregate(question: str) -> str | None:
     """Return `sum` or `mean` where a question asks for one of budgets."""
-    if not _SPENDING.search(question):
+    if not _P["spending"].search(question):
         return None
     return next((n for n, words in _WHOLE.items() if words.search(question)), None)

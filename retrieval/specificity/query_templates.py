@@ -303,7 +303,7 @@ def missing_slots(template: Template, slots: SlotValues) -> tuple[str, ...]:
     missing = [name for name in missing if not slots.get(name)]
     if template.one_of and not any(slots.get(name) for name in template.one_of):
         missing.append("|".join(template.one_of))
-    if template.each and len(_each(template, slots)) < 2:
+    if template.each and sum(len(each_of(slots, n)) for n in template.each) < 2:
         missing.append("|".join(template.each))
     return tuple(missing)
 
@@ -330,40 +330,31 @@ class TemplateInstantiator:
         runs = tuple(
             _run(template, part, label)
             for chosen in product(*_choices(template, slots))
-            for given in (dict(chosen),)
-            for label in (_label(template, slots, given),)
-            for part in _as_meant(given, meant or {})
+            for label in ({column: one for _, one, column in chosen if column},)
+            for part in _as_meant({name: one for name, one, _ in chosen}, meant or {})
         )
         return Instantiated(template_id=template.id, runs=runs)
 
 
-def _choices(template: Template, slots: SlotValues) -> Iterator[list[tuple[str, str]]]:
-    """Yield slots with each of their values; the places that are compared are one."""
+def _choices(
+    template: Template, slots: SlotValues
+) -> Iterator[list[tuple[str, str, str | None]]]:
+    """Yield slots with each of their values, and the column that tells their rows.
+
+    The places that are compared are one.
+    """
+    columns = {n: _LABELS.get(slot.type) for n, slot in template.slots.items()}
     if template.each:
-        yield _each(template, slots)
+        each = template.each
+        yield [(n, value, columns[n]) for n in each for value in each_of(slots, n)]
     for name in slots:
         if name in template.each:
             continue
         values = each_of(slots, name)
-        labelled = not template.each and template.slots[name].type in _LABELS
-        if len(values) != 1 and not labelled:
+        column = None if template.each else columns[name]
+        if len(values) != 1 and column is None:
             raise InputError(f"Slot {name!r} has {len(values)} values: it takes one.")
-        yield [(name, one) for one in values]
-
-
-def _label(
-    template: Template, slots: SlotValues, chosen: Mapping[str, str]
-) -> dict[str, str]:
-    return {
-        _LABELS[template.slots[name].type]: value
-        for name, value in chosen.items()
-        if name in template.each or len(each_of(slots, name)) > 1
-        if template.slots[name].type in _LABELS
-    }
-
-
-def _each(template: Template, slots: SlotValues) -> list[tuple[str, str]]:
-    return [(name, value) for name in template.each for value in each_of(slots, name)]
+        yield [(name, one, column if len(values) > 1 else None) for one in values]
 
 
 def each_of(slots: SlotValues, name: str) -> tuple[str, ...]:
@@ -384,7 +375,12 @@ def _as_meant(slots: dict[str, str], meant: Meant) -> list[dict[str, str]]:
 def _run(template: Template, slots: Mapping[str, str], label: Mapping[str, str]) -> Run:
     coded = _CODE.fullmatch(slots.get("region", ""))
     known = {"region_code" if coded and n == "region" else n: slots[n] for n in slots}
-    variant = _variant(template, known)
+    for variant in template.variants:
+        if all(known.get(name) for name in variant.when):
+            break
+    else:
+        msg = f"Template {template.id!r} has no query for the slots {sorted(known)}."
+        raise InputError(msg)
     bindings: dict[str, Binding] = {}
     for slot in template.slots.values():
         value = slots.get(slot.name) or slot.default
@@ -394,14 +390,6 @@ def _run(template: Template, slots: Mapping[str, str], label: Mapping[str, str])
     if any(slot.type == "date" for slot in template.slots.values()):
         bindings |= year_bounds(slots.get("date"), slots.get("date_relation", "in"))
     return Run(sparql=variant.sparql, bindings=bindings, label=label)
-
-
-def _variant(template: Template, slots: Mapping[str, str]) -> Variant:
-    for variant in template.variants:
-        if all(slots.get(name) for name in variant.when):
-            return variant
-    msg = f"Template {template.id!r} has no query for the slots {sorted(slots)}."
-    raise InputError(msg)
 
 
 def _bindings(slot: Slot, value: str | None) -> dict[str, Binding]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.specificity.conversation import NAMES, Conversation, PastTurn
@@ -16,14 +15,11 @@ from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance, pairs_of
 from knowtrail.retrieval.specificity.mention import (
     PLACES,
-    MentionFinder,
     named_kind,
     question_words,
 )
 from knowtrail.retrieval.specificity.phrases import (
     asked_columns,
-    joined,
-    things,
     wording,
 )
 from knowtrail.retrieval.specificity.quantities import (
@@ -39,13 +35,14 @@ from knowtrail.retrieval.specificity.vocabulary import (
     blanked,
     data_file,
     patterns_of,
-    said_in,
     tokens_of,
     word_list,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from knowtrail.retrieval.specificity.mention import MentionFinder
 
 
 _DATA = data_file("follow_ups.yaml")
@@ -190,7 +187,8 @@ def _both(
     if before is None or now is None or before == now:
         return now or before
     for low, high in ((before, now), (now, before)):
-        if low[0] in _LOWER and high[0] in _UPPER and _years(low[1], high[1]):
+        years = re.fullmatch(r"\d{4}/\d{4}", f"{low[1]}/{high[1]}")
+        if low[0] in _LOWER and high[0] in _UPPER and years:
             first = int(low[1]) + _LOWER[low[0]]
             last = int(high[1]) - _UPPER[high[0]]
             return ("between", f"{first}/{last}") if first <= last else now
@@ -201,26 +199,6 @@ def _face(before: tuple[str, str] | None, now: tuple[str, str] | None) -> bool:
     """Return whether two bounds of budgets would be a range, which no frame has."""
     relations = {one[0] for one in (before, now) if one}
     return bool(relations & {"above", "at_least"} and relations & {"below", "at_most"})
-
-
-def _years(*texts: str) -> bool:
-    return all(len(text) == 4 and text.isdigit() for text in texts)
-
-
-def sentence(frame: Frame, language: str) -> str | None:
-    """Return a question that says what a frame does; None where it says too little."""
-    words, types = said_in(language)["follow_ups"], {"institution_type": frame.letters}
-    made = wording("follow_up.jinja").render(
-        frame=frame,
-        words=words,
-        places=[
-            f"{words['province']} {name}" if kind == "region" else name
-            for kind, name in frame.places
-        ],
-        joined=partial(joined, language=language),
-        things=partial(things, types, language),
-    )
-    return made or None
 
 
 _LOWER = {"after": 1, "since": 0}
@@ -316,10 +294,13 @@ class ConversationContextResolver:
         if now.names and not before.names and len(last.names) == 1:
             before = replace(before, names=last.names)
         several = bool(_P["several"].search(question))
-        made = sentence(_merged(before, now, several=several), language)
+        frame = _merged(before, now, several=several)
+        types = {"institution_type": frame.letters}
+        known = {"frame": frame, "types": types, "language": language}
+        made = wording("follow_up.jinja").render(known)
         apart = pairs_of(self._finder.find(last.resolved))
         alone = not (now.letters or now.generic or now.places)
-        if made is None or (apart and alone) or _face(before.budget, now.budget):
+        if not made or (apart and alone) or _face(before.budget, now.budget):
             return Resolution(question=question, follow_up=True)
         return Resolution(
             question=made,

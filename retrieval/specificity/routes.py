@@ -63,10 +63,8 @@ def choose_route(
     seen = pipeline.understand(question, conversation=conversation)
     if seen.status == "lost":
         return Route(name="templates", reason="it builds on an earlier question")
-    if seen.status == "irrelevant":
+    if seen.status == "irrelevant" or seen.classification is None:
         return Route(name="graph", reason="it names nothing of heritage institutions")
-    if seen.classification is None:
-        raise InputError("The question was not classified.")
     if seen.template_id == NONE:
         reason = "it asks for what no template answers"
         likely, score = next(iter(seen.classification.scores), (NONE, 0.0))
@@ -216,11 +214,3 @@ def _show(
     if new:
         go_on, question = said["go on"], said["question"]
         click.echo(f"{go_on}: {own} ask --conversation {shlex.quote(name)} {question}")
-
-
-def forget(connection: Connection, conversation: str) -> None:
-    """Delete a conversation and say what went."""
-    from knowtrail.retrieval.specificity.conversation import delete_conversation
-
-    counters = delete_conversation(connection, conversation)
-    click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")

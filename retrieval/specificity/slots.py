@@ -67,178 +67,173 @@ class SlotExtractor:
         self, question: str, template: Template, mentions: Sequence[Mention]
     ) -> Slots:
         """Return the slot values of a question."""
-        values: SlotValues = {}
-        doubts: list[Doubt] = []
-        for slot in template.slots.values():
-            if slot.type in PLACES:
-                continue
-            value, new = self._value(slot, question, mentions, each=bool(template.each))
-            doubts += new
-            if value:
-                values[slot.name] = value
-        places, new = self._places(template, mentions)
-        ordered = {
-            n: (places | values)[n] for n in template.slots if n in places | values
-        }
-        read = (m for m in mentions if m.kind in {"date", "budget"} and m.score < 100)
-        new += [_typo(m, m.kind, m.value.replace("/", "-")) for m in read]
-        return Slots(values=ordered, doubts=tuple(dict.fromkeys([*doubts, *new])))
+        return _Filling(self._finder, question, template, mentions).slots()
 
-    def _value(
-        self, slot: Slot, question: str, mentions: Sequence[Mention], *, each: bool
-    ) -> tuple[str | tuple[str, ...] | None, list[Doubt]]:
+
+@dataclass(slots=True)
+class _Filling:
+    """The slots of one question while they are filled, and what is doubtful."""
+
+    finder: MentionFinder
+    question: str
+    template: Template
+    mentions: Sequence[Mention]
+    doubts: list[Doubt] = field(default_factory=list)
+
+    def slots(self) -> Slots:
+        slots, values = self.template.slots, dict[str, str | tuple[str, ...]]()
+        for slot in slots.values():
+            if slot.type not in PLACES and (value := self._value(slot)):
+                values[slot.name] = value
+        values |= self._places()
+        for m in self.mentions:
+            if m.kind in {"date", "budget"}:
+                self._typo(m, m.kind, m.value.replace("/", "-"))
+        ordered = {name: values[name] for name in slots if name in values}
+        return Slots(values=ordered, doubts=tuple(dict.fromkeys(self.doubts)))
+
+    def _doubt(
+        self, kind: str, slot: str, text: str, candidates: Sequence[str] = ()
+    ) -> None:
+        self.doubts.append(Doubt(kind, slot, text, tuple(candidates)))
+
+    def _typo(self, mention: Mention, slot: str, value: str) -> None:
+        if mention.score < 100:
+            self._doubt("typo", slot, mention.text, (value,))
+
+    def _value(self, slot: Slot) -> str | tuple[str, ...] | None:
+        question, mentions = self.question, self.mentions
         of_kind = [m for m in mentions if m.kind == slot.type]
         if slot.type == "choice":
-            return _choice(slot, question, mentions), []
+            return _choice(slot, question, mentions)
         if slot.type == "number":
             order = asked_order(question, mentions)
             number = order and (order.skip if slot.name == "skip" else order.limit)
-            return (str(number) if number else None), []
+            return str(number) if number else None
         if slot.type == "name":
-            if each:
-                return self._names(of_kind)
-            return self._name(question, of_kind)
+            if not self.template.each:
+                return self._name(question, of_kind)
+            names = [self._name(m.text, [m]) for m in of_kind]
+            return tuple(dict.fromkeys(filter(None, names)))
         if slot.type == "institution_type":
             letters = tuple(dict.fromkeys(m.value for m in of_kind))
-            doubts = [_typo(m, slot.name, m.value) for m in of_kind if m.score < 100]
-            if each:  # places are compared by one type
-                doubts += [
-                    Doubt("only", slot.name, m.text, letters[:1])
-                    for m in of_kind
-                    if m.value != letters[0]
-                ]
+            for m in of_kind:
+                self._typo(m, slot.name, m.value)
+            if self.template.each:  # places are compared by one type
+                for m in of_kind:
+                    if m.value != letters[0]:
+                        self._doubt("only", slot.name, m.text, letters[:1])
                 letters = letters[:1]
-            return (letters[0] if len(letters) == 1 else letters or None), doubts
+            return letters[0] if len(letters) == 1 else letters or None
         if slot.type == "budget" and of_kind and of_kind[0].foreign:
-            doubt = Doubt("currency", slot.name, of_kind[0].text)
-            return None, [doubt]
-        if not of_kind:
-            return None, []
-        first = of_kind[0]
-        others = (
-            m for m in of_kind if (m.value, m.relation) != (first.value, first.relation)
-        )
-        return first.value, [
-            Doubt("only", slot.name, m.text, (first.text,)) for m in others
-        ]
+            self._doubt("currency", slot.name, of_kind[0].text)
+            return None
+        for m in of_kind:
+            first = of_kind[0]
+            if (m.value, m.relation) != (first.value, first.relation):
+                self._doubt("only", slot.name, m.text, (first.text,))
+        return of_kind[0].value if of_kind else None
 
-    def _places(
-        self, template: Template, mentions: Sequence[Mention]
-    ) -> tuple[SlotValues, list[Doubt]]:
+    def _places(self) -> SlotValues:
         # Several places of one kind are all taken. Of several kinds, the smallest is
         # taken, unless the template asks for each; what is left out is told.
-        wanted = [n for n, s in template.slots.items() if s.type in PLACES]
+        each = self.template.each
+        wanted = [n for n, s in self.template.slots.items() if s.type in PLACES]
         values: dict[str, list[str]] = {}
-        doubts: list[Doubt] = []
         unfit: list[Mention] = []
-        for mention in mentions if wanted else ():
+        for mention in self.mentions if wanted else ():
             if mention.kind not in (*PLACES, "place"):
                 continue
-            kind = (
-                mention.kind if mention.kind in wanted or len(wanted) > 1 else wanted[0]
-            )
-            if kind == "place":
-                kind = "city"
+            own = mention.kind in wanted or len(wanted) > 1
+            kind = mention.kind if own else wanted[0]
+            kind = "city" if kind == "place" else kind
             value = mention.as_kind(kind)
             if value is None and mention.kind in PLACES and mention.kind != kind:
                 unfit.append(mention)
                 continue
-            doubts += self._doubts(mention, kind, value)
+            self._place(mention, kind, value)
             if not value and not mention.options:
                 value = mention.text  # nobody knows it, and nothing will be found
             if value and kind in wanted:
                 values.setdefault(kind, []).append(value)
-        if not values:
-            doubts += [d for m in unfit for d in self._doubts(m, wanted[0], None)]
+        for mention in () if values else unfit:
+            self._place(mention, wanted[0], None)
         left = [(m.kind, m.value or m.text) for m in unfit]
         taken: SlotValues = {}
         for kind, found in sorted(values.items(), key=lambda v: PLACES.index(v[0])):
             names = tuple(dict.fromkeys(found))
-            if taken and not template.each:
+            if taken and not each:
                 left += [(kind, name) for name in names]
             else:
-                many = kind in template.each or len(names) > 1
-                taken[kind] = names if many else names[0]
-        return taken, doubts + _left_out(left, taken)
+                taken[kind] = names if kind in each or len(names) > 1 else names[0]
+        for kind, name in dict.fromkeys(left) if taken else ():
+            self._doubt("only", kind, name, each_of(taken, next(iter(taken))))
+        return taken
 
-    def _doubts(self, mention: Mention, kind: str, value: str | None) -> list[Doubt]:
-        same = [o for o in mention.options if o.kind == kind]
-        if not mention.value and not mention.options:
-            near, _ = self._finder.nearest(mention.text, PLACES, cutoff=LIKE)
-            return [_doubt("unknown", kind, mention, near)]
-        if not value:
-            if same:
-                return [_doubt("ambiguous", kind, mention, same)]
-            return [_doubt("unknown", kind, mention, mention.options)]
-        doubts = []
-        if mention.score < 100:
-            doubts.append(_typo(mention, kind, value))
-        others = [o for o in mention.options if o.kind in PLACES and o.kind != kind]
-        if others:
-            doubts.append(_doubt("also", kind, mention, others))
-        if spelt := self._finder.gazetteer.spellings.get(kind, {}).get(value):
-            doubts.append(Doubt("spelt", kind, value, spelt))
-        if kind == "region":
-            doubts += self._recorded(value)
-        about = next((o.about for o in same if o.value == value), "")
-        if "; " in about and mention.within is None:
-            where = tuple(f"{value} ({place})" for place in about.split("; "))
-            doubts.append(Doubt("several", kind, value, where))
-        return doubts
+    def _place(self, mention: Mention, kind: str, value: str | None) -> None:
+        """Note what is doubtful about a place."""
+        gazetteer, options = self.finder.gazetteer, mention.options
+        same = [o for o in options if o.kind == kind]
+        if not mention.value and not options:
+            near, _ = self.finder.nearest(mention.text, PLACES, cutoff=LIKE)
+            self._doubt("unknown", kind, mention.text, _shown(near))
+        elif not value:
+            told = "ambiguous" if same else "unknown"
+            self._doubt(told, kind, mention.text, _shown(same or options))
+        else:
+            self._typo(mention, kind, value)
+            if others := [o for o in options if o.kind in PLACES and o.kind != kind]:
+                self._doubt("also", kind, mention.text, _shown(others))
+            if spelt := gazetteer.spellings.get(kind, {}).get(value):
+                self._doubt("spelt", kind, value, spelt)
+            if kind == "region":
+                self._recorded(value)
+            about = next((o.about for o in same if o.value == value), "")
+            if "; " in about and mention.within is None:
+                where = [f"{value} ({place})" for place in about.split("; ")]
+                self._doubt("several", kind, value, where)
 
-    def _recorded(self, region: str) -> list[Doubt]:
-        gazetteer = self._finder.gazetteer
+    def _recorded(self, region: str) -> None:
+        gazetteer, coded = self.finder.gazetteer, region[2:3] == "-"
         parts = gazetteer.parts.get(region, ())
-        if parts and region not in parts:
-            return [Doubt("parts", "region", region, parts)]
-        country = region[:2]
-        others = gazetteer.uncoded.get(country, ())
-        if region[2:3] == "-" and region not in gazetteer.regions.values():
-            if others and not parts:
-                return [Doubt("unrecorded", "region", region, others[:SHOWN])]
-            return []
+        others = gazetteer.uncoded.get(region[:2], ())
         entries = gazetteer.entries.get(normal(region), ())
         about = next((e.about for e in entries if e.value == region), "")
-        lacking = gazetteer.regionless.get(about, 0)
-        if not lacking or region[2:3] == "-":
-            return []
-        number = str(lacking)
-        return [Doubt("regionless", "region", number, (about,))]
+        if parts and region not in parts:
+            self._doubt("parts", "region", region, parts)
+        elif coded and region not in gazetteer.regions.values():
+            if others and not parts:
+                self._doubt("unrecorded", "region", region, others[:SHOWN])
+        elif not coded and (lacking := gazetteer.regionless.get(about, 0)):
+            self._doubt("regionless", "region", str(lacking), (about,))
 
-    def _name(
-        self, question: str, of_kind: Sequence[Mention]
-    ) -> tuple[str | None, list[Doubt]]:
+    def _name(self, question: str, of_kind: Sequence[Mention]) -> str | None:
+        text = "" if of_kind else asked_name(question)
         if of_kind:
             mention = max(of_kind, key=lambda m: len(m.text))
+            text = mention.text
             if mention.value:
-                doubts = [_typo(mention, "name", mention.value)]
-                return mention.value, doubts if mention.score < 100 else []
-            options = [o for o in mention.options if o.kind == "name"]
-            if options:
-                return None, [_doubt("ambiguous", "name", mention, options)]
-        text = mention.text if of_kind else asked_name(question)
+                self._typo(mention, "name", mention.value)
+                return mention.value
+            if options := [o for o in mention.options if o.kind == "name"]:
+                self._doubt("ambiguous", "name", text, _shown(options))
+                return None
         if not text:
-            return None, []
+            return None
         near = self._near_names(text)
         if not near:
-            return text, [Doubt("unknown", "name", text)]
+            self._doubt("unknown", "name", text)
+            return text
         if len({entry.value for entry in near}) == 1:
-            return near[0].value, [Doubt("typo", "name", text, (near[0].value,))]
-        shown = tuple(map(_shown, near[:SHOWN]))
-        return None, [Doubt("ambiguous", "name", text, shown)]
-
-    def _names(self, of_kind: Sequence[Mention]) -> tuple[tuple[str, ...], list[Doubt]]:
-        values, doubts = [], []
-        for mention in of_kind:
-            value, new = self._name(mention.text, [mention])
-            values += [value] if value else []
-            doubts += new
-        return tuple(dict.fromkeys(values)), doubts
+            self._doubt("typo", "name", text, (near[0].value,))
+            return near[0].value
+        self._doubt("ambiguous", "name", text, _shown(near[:SHOWN]))
+        return None
 
     def _near_names(self, text: str) -> list[Entry]:
         """Return institutions whose name is nearly a text, or has all its words."""
-        near, score = self._finder.nearest(text, ("name",))
-        holding = self._finder.gazetteer.named_with(text)
+        near, score = self.finder.nearest(text, ("name",))
+        holding = self.finder.gazetteer.named_with(text)
         like = near if score >= 88.0 or not holding else ()
         return list(dict.fromkeys([*like, *holding]))
 
@@ -258,23 +253,12 @@ def _choice(slot: Slot, question: str, mentions: Sequence[Mention]) -> str | Non
     return said if said in slot.values and not plain else None
 
 
-def _left_out(left: Sequence[tuple[str, str]], taken: SlotValues) -> list[Doubt]:
-    """Return which places were not asked for, beside those that were."""
-    if not taken:
-        return []
-    shown = each_of(taken, next(iter(taken)))
-    return [Doubt("only", kind, value, shown) for kind, value in dict.fromkeys(left)]
-
-
-def _typo(mention: Mention, slot: str, value: str) -> Doubt:
-    return Doubt("typo", slot, mention.text, (value,))
-
-
-def _doubt(kind: str, slot: str, mention: Mention, options: Sequence[Entry]) -> Doubt:
-    shown = tuple(dict.fromkeys(_shown(option) for option in options))
-    return Doubt(kind=kind, slot=slot, text=mention.text, candidates=shown[:10])
-
-
-def _shown(entry: Entry) -> str:
-    kind = "" if entry.kind == "name" else f"{entry.kind} "
-    return f"{kind}{entry.value}" + (f" ({entry.about})" if entry.about else "")
+def _shown(entries: Sequence[Entry]) -> list[str]:
+    """Return what entries stand for, as users are told, ten at most."""
+    told = [
+        ("" if entry.kind == "name" else f"{entry.kind} ")
+        + entry.value
+        + (f" ({entry.about})" if entry.about else "")
+        for entry in entries
+    ]
+    return list(dict.fromkeys(told))[:SHOWN]

@@ -13,8 +13,8 @@ from knowtrail.graph.errors import (
     ModelError,
     QueryTimeoutError,
 )
-from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE
 from knowtrail.ingest.keys import camel_case
+from knowtrail.retrieval.specificity import institutions, phrases
 from knowtrail.retrieval.specificity.class_scores import (
     FILTERED,
     CachedScores,
@@ -50,32 +50,7 @@ from knowtrail.retrieval.specificity.execution import (
     in_order,
     summed,
 )
-from knowtrail.retrieval.specificity.institutions import (
-    NEAR,
-    Nearby,
-    Vicinity,
-    asked_distance,
-    narrowed,
-    paired,
-    told_apart,
-    total_of,
-)
 from knowtrail.retrieval.specificity.mention import MentionFinder
-from knowtrail.retrieval.specificity.phrases import (
-    PASSAGES,
-    SHOWN,
-    answer_prompt,
-    asking_for,
-    build_context,
-    doubt_text,
-    fixed_text,
-    joined,
-    model_answer,
-    passages,
-    plain_answer,
-    things,
-    unmeasured_text,
-)
 from knowtrail.retrieval.specificity.quantities import asked_order
 from knowtrail.retrieval.specificity.query_templates import (
     LANGUAGES,
@@ -104,6 +79,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.retrieval.specificity.gazetteer import Gazetteer
+    from knowtrail.retrieval.specificity.institutions import Nearby, Vicinity
     from knowtrail.retrieval.specificity.live_pipeline import ChunkSearch
     from knowtrail.retrieval.specificity.monitoring import (
         Group,
@@ -179,15 +155,15 @@ class PipelineResult:
     def cited(self) -> tuple[RankedChunk, ...]:
         """Return the passages that the answer is, where no template fits."""
         told = self.execution is None and self.model is None and self.status == NONE
-        return self.chunks[:PASSAGES] if told else ()
+        return self.chunks[: phrases.PASSAGES] if told else ()
 
     @property
     def told(self) -> list[str]:
         """Return what the answer begins with: words not heeded, and exclusions."""
         left = "', '".join(self.left_out)
-        told = [fixed_text("left", self.language, left)] if left else []
-        if out := joined([m.text for m in self.excluded], self.language):
-            told.append(fixed_text("without", self.language, out))
+        told = [phrases.fixed_text("left", self.language, left)] if left else []
+        if out := phrases.joined([m.text for m in self.excluded], self.language):
+            told.append(phrases.fixed_text("without", self.language, out))
         return told
 
     @property
@@ -280,14 +256,16 @@ class Run:
         alone = (d.text for d in self.known["slots"].doubts if d.kind == "only")
         left = "', '".join(self.known["left_out"] or self.unheeded or alone)
         if left and strict:
-            return self.end(NONE, fixed_text("strict", self.language, left))
+            return self.end(NONE, phrases.fixed_text("strict", self.language, left))
         if template.id != NONE and missing:
             asking = self._asking(template, missing)
             return replace(asking, answer=" ".join([*asking.told, asking.answer]))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:
-            return self.end("failed", fixed_text("failed", self.language, failed))
+            return self.end(
+                "failed", phrases.fixed_text("failed", self.language, failed)
+            )
         result = self._answered(template)
         if template.id == NONE:
             return result
@@ -302,9 +280,9 @@ class Run:
             rules = self._accounted(self.seen.by_rules)
             self.unheeded = rules.left_out
             if str(rules) != str(read):
-                notes += (fixed_text("by_both", self.language, read, rules),)
+                notes += (phrases.fixed_text("by_both", self.language, read, rules),)
         self.seen = replace(self.seen, notes=notes)
-        doubts = (doubt_text(d, self.language) for d in read.slots.doubts)
+        doubts = (phrases.doubt_text(d, self.language) for d in read.slots.doubts)
         missing = missing_slots(template, read.slots.values)
         self.known |= {
             "counted": read.counted,
@@ -344,11 +322,13 @@ class Run:
         resolution, relevance = seen.resolution, seen.relevance
         elsewhere = relevance.elsewhere and resolution.follow_up
         if elsewhere or not (relevance.relevant or resolution.lost):
-            return self.end("irrelevant", fixed_text("irrelevant", self.language))
+            return self.end(
+                "irrelevant", phrases.fixed_text("irrelevant", self.language)
+            )
         if resolution.lost:
             said = ", ".join(resolution.candidates) or " ".join(resolution.strange)
             key = "which" if resolution.candidates else "strange" if said else "lost"
-            return self.end("lost", fixed_text(key, self.language, said))
+            return self.end("lost", phrases.fixed_text(key, self.language, said))
         near = self._near() if seen.ordered is None else None
         self.known["classification"] = near or seen.classification
         return None
@@ -357,7 +337,7 @@ class Run:
         """Take the template of what is near a town, if it takes all that is asked."""
         # Otherwise the question stays as it is, and the words for `near` are told.
         nearby, seen = self.pipeline.nearby, self.seen
-        asked = asked_distance(seen.asked, seen.mentions)
+        asked = institutions.asked_distance(seen.asked, seen.mentions)
         if nearby is None or asked is None or seen.excluded:
             return None
         mentions = self.pipeline.finder.find(asked[0])
@@ -373,19 +353,16 @@ class Run:
         if self.vicinity is None:
             return None
         self.seen = replace(seen, asked=asked[0], mentions=mentions)
-        return replace(taken, template_id=NEAR)
+        return replace(taken, template_id=institutions.NEAR)
 
     def _asking(self, template: Template, missing: tuple[str, ...]) -> PipelineResult:
-        asked = [
-            f"{name}:two" if template.each and "|" in name else name for name in missing
-        ]
         notes = [
-            doubt_text(d, self.language)
+            phrases.doubt_text(d, self.language)
             for d in self.known["slots"].doubts
             if d.kind not in {"also", "only"}
         ]
         self.known["notes"] = self.seen.notes
-        request = asking_for(asked, self.language)
+        request = phrases.asking_for(missing, self.language, each=bool(template.each))
         return self.end("missing", " ".join([*notes, request]))
 
     def _queried(self, template: Template) -> str | None:
@@ -411,10 +388,13 @@ class Run:
             found = first_of(found, limit, skip)
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
-            self._hint(slots)
+            city = values.get("city", "")  # a town of a longer name may be meant
+            if longer := self.pipeline.finder.gazetteer.longer_names("city", city):
+                doubt = Doubt("longer", "city", city, longer)
+                self._note(phrases.doubt_text(doubt, self.language))
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
-            self._note(fixed_text(f"unranked_{kind}", self.language))
+            self._note(phrases.fixed_text(f"unranked_{kind}", self.language))
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
@@ -432,16 +412,10 @@ class Run:
         total = len(found.rows) if self.known["counted"] and not found.cut else None
         self.known |= {"execution": found, "total": total}
         if lacking:
-            what = things(slots.values, self.language, whole)
-            self._note(fixed_text("unplaced", self.language, lacking, whole, what))
-
-    def _hint(self, slots: Slots) -> None:
-        """Note towns whose longer names may be meant, where nothing was found."""
-        gazetteer = self.pipeline.finder.gazetteer
-        city = slots.first().get("city", "")
-        if longer := gazetteer.longer_names("city", city):
-            doubt = Doubt("longer", "city", city, longer)
-            self._note(doubt_text(doubt, self.language))
+            what = phrases.things(slots.values, self.language, whole)
+            self._note(
+                phrases.fixed_text("unplaced", self.language, lacking, whole, what)
+            )
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
@@ -460,32 +434,25 @@ class Run:
         meant = pipeline.finder.gazetteer.meant
         query = pipeline.instantiator.instantiate(template, values, meant)
         if not template.each:
-            query = paired(query, self.seen.mentions)
-        return narrowed(
+            query = institutions.paired(query, self.seen.mentions)
+        return institutions.narrowed(
             query,
             meant,
             excluded=self.seen.excluded,
             added=self.known["added"],
             corpus=pipeline.options.corpus,
-            base=pipeline.options.base,
         )
 
     def _executed(self, query: Instantiated, rows: int = MOST_ROWS) -> Execution:
-        options = self.pipeline.options
-        return execute(
-            self.pipeline.graph,
-            query,
-            base=options.base,
-            seconds=options.query_seconds,
-            rows=rows,
-        )
+        seconds = self.pipeline.options.query_seconds
+        return execute(self.pipeline.graph, query, seconds=seconds, rows=rows)
 
     def _counted(self, query: Instantiated, found: Execution) -> None:
         """Count what was found, where that is asked or not all of it is fetched."""
         if "count" in found.columns or not (self.known["counted"] or found.cut):
             return
         with self._timed("count"):
-            self.known["total"] = total_of(query, found, self._executed)
+            self.known["total"] = institutions.total_of(query, found, self._executed)
 
     def _retrieved(self, template: Template, k: int) -> None:
         pipeline = self.pipeline
@@ -522,21 +489,18 @@ class Run:
     def _answered(self, template: Template) -> PipelineResult:
         found = self.known.get("execution")
         chunks = self.known.get("chunks", ())
-        self.known["context"] = context = build_context(found, chunks)
+        self.known["context"] = context = phrases.build_context(found, chunks)
         plain: tuple[Status, str] = "answered" if found else NONE, self._plain(template)
         if self.pipeline.model is None:
             return self.end(*plain)
         with self._timed("answer"):
-            prompt = answer_prompt(
-                self.seen.resolution.question,
-                context,
-                self.before,
-                language=self.language,
-            )
             try:
-                answer = model_answer(
+                answer = phrases.model_answer(
                     self.pipeline.model,
-                    prompt,
+                    self.seen.resolution.question,
+                    context,
+                    self.before,
+                    language=self.language,
                     seconds=self.pipeline.options.answer_seconds,
                 )
             except ModelError as error:
@@ -548,25 +512,24 @@ class Run:
     def _plain(self, template: Template) -> str:
         found, language = self.known.get("execution"), self.language
         if found is None:
-            return passages(self.known.get("chunks", ()), language)
+            return phrases.passages(self.known.get("chunks", ()), language)
         slots, asked = self.known["slots"], self.seen.asked
         if not found.rows or not any(found.column("count") or (1,)):
             for doubt in (d for d in slots.doubts if d.kind == "unrecorded"):
-                text, notes = doubt_text(doubt, language), self.known["notes"]
+                text, notes = phrases.doubt_text(doubt, language), self.known["notes"]
                 self.known["notes"] = tuple(n for n in notes if n != text)
                 return text  # as the answer, and no longer as a note beside it
-        if self.known.get("unmeasured"):
-            return unmeasured_text(template, slots.values, language)
-        base = self.pipeline.options.base
-        apart = told_apart(
-            found, self._executed, language=language, shown=SHOWN, base=base
+        apart = institutions.told_apart(
+            found, self._executed, language=language, shown=phrases.SHOWN
         )
-        return plain_answer(
-            template.id,
+        kind = "budget" if template.intent == "budget" else "date"
+        return phrases.plain_answer(
             found,
             slots.values,
             language,
-            question=asked,
+            template_id=template.id,
+            asked=phrases.asked_columns(asked),
+            unmeasured=kind if self.known.get("unmeasured") else "",
             counted=self.known["counted"],
             total=self.known.get("total"),
             apart=apart,
@@ -602,7 +565,6 @@ class PipelineOptions:
     are searched where a template fits, too.
     """
 
-    base: str = DEFAULT_BASE
     threshold: float = 0.5
     query_seconds: float = SECONDS
     answer_seconds: float = ANSWER_SECONDS
@@ -649,7 +611,7 @@ class TemplatePipeline:
         self.mapper = SPARQLToContextMapper()
         self.cached_scores = CachedScores(self.scores or load_lookup())
         self.class_filter = ClassFilter(self.options.threshold)
-        self.nearby = self.nearby if NEAR in self.templates else None
+        self.nearby = self.nearby if institutions.NEAR in self.templates else None
 
     def forward(
         self,
@@ -678,9 +640,18 @@ class TemplatePipeline:
         """
         run = self._begun(question, language, conversation, k=k)
         before, result = run.before, run.result(k, strict=strict)
-        result = replace(
-            result, conversation=before.with_turn(_turn(result)), seconds=run.seconds
+        turn = PastTurn(
+            question=question,
+            resolved=result.resolution.question,
+            language=result.language,
+            template_id=result.template_id,
+            slots=result.slots.values,
+            classes=result.relevant_classes,
+            names=result.names,
+            answer=result.answer,
         )
+        after = replace(before, turns=(*before.turns, turn))
+        result = replace(result, conversation=after, seconds=run.seconds)
         if self.store is None or before.id is None:
             return result
         return replace(result, turn_id=store_turn(self.store, result, before=before))
@@ -754,19 +725,6 @@ def _added(template: Template, mentions: Sequence[Mention]) -> tuple[Mention, ..
     measures = [m for m in mentions if m.kind in {"date", "budget"} - types]
     within = [m.within for m in mentions if m.within is not None]
     return (*(m for m in measures if not m.foreign), *within)
-
-
-def _turn(result: PipelineResult) -> PastTurn:
-    return PastTurn(
-        question=result.question,
-        resolved=result.resolution.question,
-        language=result.language,
-        template_id=result.template_id,
-        slots=result.slots.values,
-        classes=result.relevant_classes,
-        names=result.names,
-        answer=result.answer,
-    )
 
 
 def _check(question: str, language: str | None, k: int) -> None:

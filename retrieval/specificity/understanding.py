@@ -117,12 +117,11 @@ class Rules:
         rules: Rules | None = None,
     ) -> Understood:
         """Return what a question asks; see `Understanding`."""
-        check = self.filter.check
         resolution = self.resolver.resolve(question, before, language=language)
         asked, mentions, excluded = self.finder.parted(resolution.question)
-        relevance = check(asked, mentions)
+        relevance = self.filter.check(asked, mentions)
         if resolution.follow_up:  # what is about another field is so as it was asked
-            own = check(question, self.finder.find(question))
+            own = self.filter.check(question, self.finder.find(question))
             relevance = own if own.elsewhere else relevance
         classification = None
         if relevance.relevant and not resolution.lost:
@@ -294,20 +293,17 @@ class _Checked:
         template = self.rules.templates.get(classification.template_id)
         if template is None:
             raise ModelError(f"there is no template {classification.template_id!r}")
-        notes = [
-            fixed_text("unsaid", language, i.words)
-            for i in reading.items
-            if i not in said
-        ]
-        relevance = Relevance(relevant=True, reason=by)
-        if template.id == NONE:
-            relevance = self.rules.filter.check(text, own)
+        unsaid = [i.words for i in reading.items if i not in said]
+        notes = [fixed_text("unsaid", language, words) for words in unsaid]
+        sure = template.id != NONE
         return Understood(
             resolution=resolution,
             asked=asked,
             mentions=mentions,
             excluded=tuple(excluded),
-            relevance=relevance,
+            relevance=Relevance(relevant=True)
+            if sure
+            else self.rules.filter.check(text, own),
             classification=classification,
             ordered=ordered,
             left_out=tuple(_untaken(own, mentions, template)),
@@ -323,24 +319,19 @@ class _Checked:
         plain, last = self.question, self.before.last
         if last is None or not self.reading.follow_up:
             return own
-        whole = self.reading.whole.strip()
+        whole, find = self.reading.whole.strip(), self.rules.finder.find
         said = normal(" ".join([plain, last.resolved, *last.names])).split()
-        if not whole or not set(self._content(whole)) <= set(said):
+        words = [*content(whole), *(whole[slice(*span)] for span in order_spans(whole))]
+        words += [m.text for m in find(whole) if m.kind != "generic"]
+        if not whole or not {*normal(" ".join(words)).split()} <= {*said}:
             raise ModelError(f"it says what was not said: {whole[:80]!r}")
         return Resolution(
             question=whole,
             follow_up=True,
             antecedent=last.resolved,
             said=plain,
-            mentions=self.rules.finder.find(plain),
+            mentions=find(plain),
         )
-
-    def _content(self, text: str) -> tuple[str, ...]:
-        """Return the words of a text that say something, in their normal form."""
-        named = [m.text for m in self.rules.finder.find(text) if m.kind != "generic"]
-        named += [text[slice(*span)] for span in order_spans(text)]
-        words = (*content(text), *named)
-        return tuple(dict.fromkeys(normal(" ".join(words)).split()))
 
     def _taken(
         self, items: Sequence[Item], text: str, own: Sequence[Mention]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 PLACES = frozenset({"city", "region", "country"})
 _WORD = re.compile(r"([^\W_]+)(?:'s\b)?")
+_PART = re.compile(r"<<([\w.]+)>>")
 _SLOT = re.compile(r"\{[^{}]*\}")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'"})
 
@@ -132,10 +133,28 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(data_file("words.yaml")[name])
 
 
-def patterns_of(module: str) -> dict[str, re.Pattern[str]]:
-    """Return the patterns of a module; see `data/patterns.yaml`."""
-    given = data_file("patterns.yaml")[module]
-    return {name: re.compile(text, re.IGNORECASE) for name, text in given.items()}
+def patterns_of(module: str, **given: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns of a module, with others given; see `data/patterns.yaml`."""
+    known = data_file("words.yaml") | data_file("quantities.yaml") | given
+
+    def named(part: re.Match[str]) -> str:
+        found: Any = known
+        for step in part[1].split("."):
+            keys = "|".join(sorted(found, key=len, reverse=True))
+            found = keys if step == "keys" else found[step]
+        return whole(found)
+
+    def whole(found: Any) -> str:
+        if isinstance(found, str):
+            return _PART.sub(named, found)
+        if isinstance(found, dict):
+            return "|".join(f"(?P<{name}>{whole(one)})" for name, one in found.items())
+        return "|".join(whole(one).replace(" ", r"\s+(?:\w+\s+)?") for one in found)
+
+    texts = data_file("patterns.yaml")[module]
+    for name, text in texts.items():
+        known[name] = whole(text)
+    return {name: re.compile(known[name], re.IGNORECASE) for name in texts}
 
 
 @lru_cache(maxsize=1)
