@@ -25,11 +25,10 @@ if TYPE_CHECKING:
         ChunkText,
         FoundSentence,
         Step,
-        StopReason,
         Walk,
     )
 
-_STOPS: dict[StopReason, str] = {
+_STOPS: dict[str, str] = {
     "sentence_limit": "enough sentences were found",
     "chunk_limit": "enough chunks were found",
     "early_stop": "enough was found, a sentence of it nearer than any chunk left",
@@ -52,7 +51,7 @@ _STEPS = ("Step", "Hop", "Document", "Sentences", "New", "Score", "ms", "Chosen 
 _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
-def stop_text(reason: StopReason, given: Mapping[str, Any] | None = None) -> str:
+def stop_text(reason: str, given: Mapping[str, Any] | None = None) -> str:
     """Return a stop reason in words, closer ones where what was given is known."""
     if reason != "no_anchor" or given is None:
         return _STOPS[reason]

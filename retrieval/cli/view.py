@@ -16,7 +16,7 @@ from knowtrail.retrieval.cli.options import complete_algorithm
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.views.walks import PicturedWalk
+    from knowtrail.retrieval.traverse import TraverseResult
 
 _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
@@ -250,17 +250,19 @@ def _walk(
     traversal: str | None,
     algorithm: str,
     corpus: str | None,
-) -> PicturedWalk:
-    from knowtrail.retrieval.views.walks import ask_walk, read_walk
+) -> TraverseResult:
+    from knowtrail.retrieval.traverse import traverse
+    from knowtrail.retrieval.views.walks import read_walk
 
     if traversal is not None:
         return read_walk(connection, traversal)
-    return ask_walk(
+    return traverse(
         connection,
         question or "",
         algorithm=algorithm,
         corpus=corpus or settings.corpus,
         settings=settings,
+        record=False,
     )
 
 

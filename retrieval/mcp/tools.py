@@ -250,7 +250,8 @@ class Tools:
             if not rows:
                 msg = f"No chunk {chunk_id[:80]!r}: take chunk_id from search."
                 raise ToolError(msg)
-            return fitting(_sentences(rows)[first:], max_tokens, first=first)
+            found = [Sentence(**row) for row in rows[first:]]
+            return fitting(found, max_tokens, first=first)
         place = await self._named(document or "", corpus, kind="document")
         first = sentence if cursor is None else first
         rows = await self._connection.aread(
@@ -259,7 +260,8 @@ class Tools:
             first=first,
             limit=most_parts(max_tokens) + 1,
         )
-        return fitting(_sentences(rows), max_tokens, first=first)
+        found = [Sentence(**row) for row in rows]
+        return fitting(found, max_tokens, first=first)
 
     async def neighbours(
         self,
@@ -479,16 +481,3 @@ def _passage(chunk: Any, **more: Any) -> Passage:
         end_char=chunk.end_char,
         **more,
     )
-
-
-def _sentences(rows: list[dict[str, Any]]) -> list[Sentence]:
-    return [
-        Sentence(
-            id=row["id"],
-            index=row["index"],
-            start_char=row["startChar"],
-            end_char=row["endChar"],
-            text=row["text"],
-        )
-        for row in rows
-    ]

@@ -1,8 +1,8 @@
-"""The walk of a picture: a recorded one by its id, or a question walked now."""
+"""The walk of a picture: a recorded one by its id, and what is said of a walk."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -24,8 +24,7 @@ from knowtrail.retrieval.walk import (
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.traverse import TraverseResult
 
 GONE = -1
 """Place of a chunk that was deleted after the walk."""
@@ -33,35 +32,13 @@ GONE = -1
 _SENTENCE = tuple(one.name for one in fields(FoundSentence))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PicturedWalk:
-    """A walk, in which chunks that are gone have the place `GONE`, and its query."""
+def read_walk(connection: Connection, traversal: str) -> TraverseResult:
+    """Return a recorded walk; the refusal of an unknown one names the last ones.
 
-    walk: Walk
-    query: Vector | None = None
+    Chunks that are gone have the place `GONE`.
+    """
+    from knowtrail.retrieval.traverse import TraverseResult
 
-
-def ask_walk(
-    connection: Connection,
-    question: str,
-    *,
-    algorithm: str,
-    corpus: str | None,
-    settings: Settings,
-) -> PicturedWalk:
-    """Walk for a question; nothing is recorded."""
-    from knowtrail.retrieval.corpora import ground
-    from knowtrail.retrieval.questions import check_question
-    from knowtrail.retrieval.traverse import walked
-
-    task = check_question(question, algorithm=algorithm)
-    start = ground(connection, None, question, corpus=corpus, settings=settings)
-    walk = walked(connection, start, task, settings=settings)
-    return PicturedWalk(walk=walk, query=start.query)
-
-
-def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
-    """Return a recorded walk; the refusal of an unknown one names the last ones."""
     rows = connection.read("retrieval/view_traversal", id=traversal)
     if not rows:
         last = connection.read("retrieval/view_traversals", corpus=None, limit=3)
@@ -82,7 +59,7 @@ def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
     )
     vector = row["vector"]
     query = None if vector is None else vector_array(vector).astype(np.float64)
-    return PicturedWalk(walk=walk, query=query)
+    return TraverseResult(walk=walk, traversal_id=traversal, query=query)
 
 
 def has_edge(steps: tuple[Step, ...], number: int) -> bool:
@@ -97,11 +74,7 @@ def is_anchor(step: Step) -> bool:
 
 def stop_words(reason: str) -> str:
     """Return a stop reason in words; one of another version as it is."""
-    known: tuple[StopReason, ...] = get_args(StopReason)
-    for one in known:
-        if one == reason:
-            return stop_text(one)
-    return cut(reason, 60)
+    return stop_text(reason) if reason in get_args(StopReason) else cut(reason, 60)
 
 
 def heading(walk: Walk, note: str = "") -> Heading:
@@ -122,18 +95,8 @@ def _step(row: dict[str, Any]) -> Step:
         index=row["index"],
         hop=row["hop"],
         score=row["score"],
-        reason=row["reason"] or "",
-        chunk=ChunkText(
-            id=row["chunkId"],
-            text=row["text"] or "",
-            index=GONE if row["chunk"] is None else row["chunk"],
-            first_sentence=row["firstSentence"] or 0,
-            last_sentence=row["lastSentence"] or 0,
-            start_char=row["startChar"] or 0,
-            end_char=row["endChar"] or 0,
-            document_id=row["documentId"] or "",
-            title=row["title"] or "",
-        ),
+        reason=row["reason"],
+        chunk=ChunkText(**row["chunk"]),
         sentences=tuple(
             FoundSentence(**dict(zip(_SENTENCE, values, strict=True)))
             for values in row["sentences"]

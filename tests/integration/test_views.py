@@ -26,7 +26,7 @@ from knowtrail.retrieval.views.matrix import matrix_of, path_of
 from knowtrail.retrieval.views.network import network_page
 from knowtrail.retrieval.views.space import space_of
 from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
-from knowtrail.retrieval.views.walks import GONE, ask_walk, read_walk
+from knowtrail.retrieval.views.walks import GONE, read_walk
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article, redirect
 
@@ -215,12 +215,13 @@ def test_path_of_a_question(isles: Connection, server: Settings) -> None:
     """A question is walked with the corpus's own embedder, and not recorded."""
     count = "MATCH (t:Traversal) RETURN count(t) AS n"
     before = isles.query(count)
-    pictured = ask_walk(
+    pictured = traverse(
         isles,
         QUESTION,
         algorithm="basic_retrieval",
         corpus="isles",
         settings=server,
+        record=False,
     )
 
     page = path_of(isles, pictured.walk, layout="global", suffix=".html")

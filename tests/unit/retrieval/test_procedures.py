@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -72,7 +73,8 @@ def test_functions_take_every_option(name: str) -> None:
         name, TraverseSettings
     ).__annotations__.keys()
 
-    for function in (procedure.run, procedure.arun):
+    blocks = getattr(import_module(procedure.module), name)
+    for function in (blocks, procedure.arun):
         own = set(inspect.signature(function).parameters)
         assert set(procedure.options) - own - walks == set()
         assert {field.name for field in procedure.arguments} <= own | walks
