@@ -29,7 +29,7 @@ from knowtrail.retrieval.link import Link
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
 from knowtrail.retrieval.rerank.stage import CANDIDATES
-from knowtrail.retrieval.search import asearch, search
+from knowtrail.retrieval.search import SearchSettings, asearch, search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,22 +46,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.search import SearchResult
 
-_PER_CALL = (
-    "algorithm",
-    "anchors",
-    "beam",
-    "corpus",
-    "filter",
-    "granularity",
-    "k",
-    "lookahead",
-    "max_hops",
-    "max_sentences",
-    "preset",
-    "reader",
-    "rerank",
-    "rerank_candidates",
-    "score_threshold",
+_PER_CALL = sorted(
+    {*SearchSettings.__annotations__} - {"embedder", "model", "settings", "vector"}
 )
 _MAY_BE_NONE = ("corpus", "filter", "k", "preset", "rerank", "score_threshold")
 """Fields for which None says something; for others it is as if it were not given."""

@@ -89,7 +89,7 @@ def _serve(
     from knowtrail.graph.session import served
 
     with extra("serve", "Serving"):
-        from knowtrail.retrieval.serve.http_server import Limits, listen
+        from knowtrail.retrieval.serve.http_server import listen
         from knowtrail.retrieval.serve.http_server import serve as answer
     logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
 
@@ -107,7 +107,8 @@ def _serve(
                     pointed,
                     bound,
                     rules=rules,
-                    limits=Limits(places=concurrency, seconds=time_limit),
+                    places=concurrency,
+                    seconds=time_limit,
                     started=started,
                 )
             )

@@ -399,6 +399,7 @@ _ROWS: Mapping[str, Callable[[Any], list[Row]]] = {
     "traverse": _traverse_rows,
     "compare": _compare_rows,
     "ask": _ask_rows,
+    "embed": list,
 }
 
 
@@ -425,3 +426,6 @@ PROCEDURES: Mapping[str, Procedure] = {
     name: _procedure(name, told) for name, told in _TEXTS["procedures"].items()
 }
 """Every procedure by its name."""
+
+EMBED = _procedure("embed", _TEXTS["embed"])
+"""Of the managed server alone: it is behind no other door."""
