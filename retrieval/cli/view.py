@@ -195,7 +195,7 @@ def index(
 )
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
-    from knowtrail.retrieval.views.bloom import grass_text, perspective_text
+    from knowtrail.retrieval.views.styles import grass_text, perspective_text
 
     if bloom is None and grass is None:
         msg = "Say what to write: --bloom FILE.json, --grass FILE.grass, or both."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from knowtrail.retrieval.views.palette import (
     PATH,
     STOP,
 )
-from knowtrail.retrieval.views.path import lines_drawn
 from knowtrail.retrieval.views.scene import hops_of
 from knowtrail.retrieval.views.walks import is_anchor
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from knowtrail.retrieval.views.grid import Grid
-    from knowtrail.retrieval.views.path import Mark, Panel
+    from knowtrail.retrieval.views.matrix import Mark, Panel
     from knowtrail.retrieval.views.scene import Scene
     from knowtrail.retrieval.walk import Step
 
@@ -64,6 +64,17 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
     told = [_told(panel) for panel in panels]
     height = None if rows == 1 else 330 * rows + 60
     return svg_page(heading, picture.decode(), told, height=height)
+
+
+def lines_drawn(panels: Sequence[Panel]) -> set[str]:
+    """Return which lines of `palette.LINES` are drawn."""
+    jumps = {hop.jump for panel in panels for hop in panel.hops} | {
+        one.grid.segments[0].document != after.grid.segments[0].document
+        for one, after in pairwise(panels)
+        if after.arrival is not None
+    }
+    drawn = {JUMPED if jump else HOP for jump in jumps}
+    return drawn | {LEADS for p in panels for mark in p.marks if mark.aside}
 
 
 def _whole(panel: Panel, heading: Heading) -> Figure:
