@@ -16,18 +16,16 @@ from knowtrail.graph.blocking import (
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.language_models import model_at_hand
 from knowtrail.retrieval.answers import (
-    AnswerText,
-    answer_request,
-    parse_answer,
-    parse_standalone,
-    standalone_request,
-)
-from knowtrail.retrieval.knowledge import (
     BLOCKS,
     CONTEXTS,
+    AnswerText,
+    answer_request,
     knowledge_blocks,
     knowledge_request,
     no_blocks_note,
+    parse_answer,
+    parse_standalone,
+    standalone_request,
     walked_documents,
 )
 from knowtrail.retrieval.traverse import TraverseSettings, atraverse
@@ -37,8 +35,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.answers import AnswerRequest
-    from knowtrail.retrieval.knowledge import AnswerContext
+    from knowtrail.retrieval.answers import AnswerContext, AnswerRequest
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.answers import AnswerContext
     from knowtrail.retrieval.ask import Answer
-    from knowtrail.retrieval.knowledge import AnswerContext
 
 
 @click.command()
