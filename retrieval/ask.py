@@ -273,25 +273,17 @@ def _without_model(found: TraverseResult) -> Answer:
 def _answer(
     found: TraverseResult, request: AnswerRequest, said: str, model: LanguageModel
 ) -> Answer:
-    cited: tuple[FoundSentence, ...]
+    given: Sequence[Any] = request.blocks or request.sentences
+    parsed = parse_answer(said, given)
+    cited = parsed.cited
     if request.blocks:
-        from_blocks = parse_answer(said, request.blocks)
-        text, confidence, note = (
-            from_blocks.text,
-            from_blocks.confidence,
-            from_blocks.note,
-        )
-        named = (s for block in from_blocks.cited for s in block.sentences)
+        named = (sentence for block in cited for sentence in block.sentences)
         cited = tuple({sentence.id: sentence for sentence in named}.values())
-    else:
-        parsed = parse_answer(said, request.sentences)
-        text, cited = parsed.text, parsed.cited
-        confidence, note = parsed.confidence, parsed.note
     return Answer(
-        text=text,
+        text=parsed.text,
         citations=cited,
-        confidence=confidence,
-        note=" ".join(filter(None, (request.note, note))),
+        confidence=parsed.confidence,
+        note=" ".join(filter(None, (request.note, parsed.note))),
         model=model.name,
         walk=found.walk,
         traversal_id=found.traversal_id,

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli.search import _as_dict
-from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.cli.traverse import _found as _as_dict
+from knowtrail.retrieval.cli.traverse import search as command
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.display import show_result
 from knowtrail.retrieval.driving import run
