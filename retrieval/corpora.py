@@ -6,7 +6,7 @@ import asyncio
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -120,23 +120,10 @@ def embed_questions(
 
 async def acorpora(connection: AsyncConnection) -> list[CorpusInfo]:
     """Return every stored corpus, by name."""
-    return [_info(row) for row in await connection.aread("retrieval/corpora")]
+    return [CorpusInfo(**row) for row in await connection.aread("retrieval/corpora")]
 
 
 corpora = waiting(acorpora)
-
-
-def _info(row: dict[str, Any]) -> CorpusInfo:
-    return CorpusInfo(
-        name=row["name"],
-        embedder=row["embedder"],
-        query_prompt=row["queryPrompt"] or "",
-        dimensions=row["dimensions"],
-        version=row["version"] or 0,
-        stamp=row["stamp"],
-        terms=row["terms"],
-        complete=row["status"] == "complete",
-    )
 
 
 async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusInfo:

@@ -91,15 +91,12 @@ def heading(walk: Walk, note: str = "") -> Heading:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    return Step(
-        index=row["index"],
-        hop=row["hop"],
-        score=row["score"],
-        reason=row["reason"],
-        chunk=ChunkText(**row["chunk"]),
-        sentences=tuple(
+    return Step(**{
+        **row,
+        "chunk": ChunkText(**row["chunk"]),
+        "sentences": tuple(
             FoundSentence(**dict(zip(_SENTENCE, values, strict=True)))
             for values in row["sentences"]
         ),
-        considered=tuple(RankedChunk(id=c[0], score=c[1]) for c in row["considered"]),
-    )
+        "considered": tuple(RankedChunk(id=i, score=n) for i, n in row["considered"]),
+    })

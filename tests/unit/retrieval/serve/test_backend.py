@@ -37,11 +37,11 @@ class Connection:
             {
                 "name": "birds",
                 "embedder": "m",
-                "queryPrompt": "",
+                "query_prompt": "",
                 "dimensions": 2,
                 "version": 1,
                 "stamp": "s",
-                "status": "complete",
+                "complete": True,
                 "terms": True,
             }
         ]
