@@ -16,7 +16,7 @@ from starlette.routing import Match
 
 from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError, near_name
-from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.procedures.registry import PROCEDURES
 from knowtrail.retrieval.serve.backend import metrics_response
 from knowtrail.retrieval.serve.explorer import about, file_response, read_rows
 from knowtrail.retrieval.serve.gate import Gate, until_gone, within
@@ -47,7 +47,7 @@ from knowtrail.retrieval.serve.signatures import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from knowtrail.retrieval.procedures import Procedure
+    from knowtrail.retrieval.procedures.registry import Procedure
     from knowtrail.retrieval.serve.backend import GraphBackend, TemplateDoor
 
 DESCRIPTION = (

@@ -15,8 +15,12 @@ from knowtrail.graph.db.user_statements import aread_statement
 from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
-from knowtrail.retrieval.procedures import PROCEDURES, acall, keywords
-from knowtrail.retrieval.procedures.registry import camel_case_errors
+from knowtrail.retrieval.procedures import acall
+from knowtrail.retrieval.procedures.registry import (
+    PROCEDURES,
+    camel_case_errors,
+    keywords,
+)
 from knowtrail.retrieval.serve.request_values import check_known, read_values
 from knowtrail.retrieval.serve.signatures import TEMPLATE_FIELDS
 

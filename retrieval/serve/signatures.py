@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.files.packaged import packaged
-from knowtrail.retrieval.procedures import OPTIONS, Field
+from knowtrail.retrieval.procedures.registry import OPTIONS, Field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from knowtrail.retrieval.procedures import Procedure
+    from knowtrail.retrieval.procedures.registry import Procedure
 
 _TABLE = packaged(__package__, "openapi.toml")
 _TYPES: dict[str, dict[str, Any]] = _TABLE["types"]

@@ -20,7 +20,8 @@ from neo4j.exceptions import ClientError, Neo4jError
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.server import server_status, stop_server
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call
+from knowtrail.retrieval.procedures import call
+from knowtrail.retrieval.procedures.registry import OPTIONS, PROCEDURES
 from tests.command_line import spawn, typed
 from tests.java import plan_once, short_lived
 from tests.ollama import MODEL, parrot_server

@@ -12,10 +12,10 @@ import pytest
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.ask import AskSettings
-from knowtrail.retrieval.procedures import (
+from knowtrail.retrieval.procedures import call
+from knowtrail.retrieval.procedures.registry import (
     OPTIONS,
     PROCEDURES,
-    call,
     keywords,
     options_from_text,
 )

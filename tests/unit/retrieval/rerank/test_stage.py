@@ -17,7 +17,7 @@ from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.display import show_result
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import Hit
-from knowtrail.retrieval.procedures import keywords
+from knowtrail.retrieval.procedures.registry import keywords
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.rerank import LocalReranker

@@ -22,7 +22,7 @@ from knowtrail.graph.errors import (
     UnavailableError,
     UnknownCorpusError,
 )
-from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.procedures.registry import PROCEDURES
 from knowtrail.retrieval.serve.guard import Rules
 
 if TYPE_CHECKING:
