@@ -16,7 +16,7 @@ from knowtrail.retrieval.cli.options import complete_algorithm
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.traverse import TraverseResult
+    from knowtrail.retrieval.views.walks import PicturedWalk
 
 _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
@@ -250,13 +250,13 @@ def _walk(
     traversal: str | None,
     algorithm: str,
     corpus: str | None,
-) -> TraverseResult:
+) -> PicturedWalk:
     from knowtrail.retrieval.traverse import traverse
-    from knowtrail.retrieval.views.walks import read_walk
+    from knowtrail.retrieval.views.walks import PicturedWalk, read_walk
 
     if traversal is not None:
         return read_walk(connection, traversal)
-    return traverse(
+    found = traverse(
         connection,
         question or "",
         algorithm=algorithm,
@@ -264,6 +264,7 @@ def _walk(
         settings=settings,
         record=False,
     )
+    return PicturedWalk(walk=found.walk, query=found.query)
 
 
 def _write(output: Path, picture: bytes | str) -> None:

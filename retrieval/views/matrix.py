@@ -16,8 +16,13 @@ import numpy as np
 
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.cosine import cosines
-from knowtrail.retrieval.views.grid import MAX_CELLS, similarity_grid
-from knowtrail.retrieval.views.layout import Heading, numbers_beside, pooling
+from knowtrail.retrieval.views.layout import (
+    MAX_CELLS,
+    Heading,
+    numbers_beside,
+    pooling,
+    similarity_grid,
+)
 from knowtrail.retrieval.views.reading import (
     MAX_CHUNKS,
     Passages,
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.views.grid import Grid
+    from knowtrail.retrieval.views.layout import Grid
     from knowtrail.retrieval.walk import Step, Walk
 
 AROUND = 3

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from knowtrail.retrieval.views.grid import Grid
+    from knowtrail.retrieval.views.layout import Grid
     from knowtrail.retrieval.views.matrix import Mark, Panel
     from knowtrail.retrieval.views.scene import Scene
     from knowtrail.retrieval.walk import Step

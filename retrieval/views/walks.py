@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from knowtrail.retrieval.walk import (
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.traverse import TraverseResult
+    from knowtrail.retrieval.protocols import Vector
 
 GONE = -1
 """Place of a chunk that was deleted after the walk."""
@@ -32,13 +32,16 @@ GONE = -1
 _SENTENCE = tuple(one.name for one in fields(FoundSentence))
 
 
-def read_walk(connection: Connection, traversal: str) -> TraverseResult:
-    """Return a recorded walk; the refusal of an unknown one names the last ones.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PicturedWalk:
+    """A walk, in which chunks that are gone have the place `GONE`, and its query."""
 
-    Chunks that are gone have the place `GONE`.
-    """
-    from knowtrail.retrieval.traverse import TraverseResult
+    walk: Walk
+    query: Vector | None = None
 
+
+def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
+    """Return a recorded walk; the refusal of an unknown one names the last ones."""
     rows = connection.read("retrieval/view_traversal", id=traversal)
     if not rows:
         last = connection.read("retrieval/view_traversals", corpus=None, limit=3)
@@ -59,7 +62,7 @@ def read_walk(connection: Connection, traversal: str) -> TraverseResult:
     )
     vector = row["vector"]
     query = None if vector is None else vector_array(vector).astype(np.float64)
-    return TraverseResult(walk=walk, traversal_id=traversal, query=query)
+    return PicturedWalk(walk=walk, query=query)
 
 
 def has_edge(steps: tuple[Step, ...], number: int) -> bool:
