@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.blocking import at_once
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.base import BaseReranker, load_reranker
 from knowtrail.retrieval.rerank.order import (
@@ -147,13 +146,6 @@ async def arerank_hits(
         milliseconds=(time.perf_counter() - begin) * 1000,
     )
     return _ordered(task, hits, scores), reranked
-
-
-def rerank_hits(
-    stage: Stage | None, task: Task, hits: Sequence[Hit]
-) -> tuple[tuple[Hit, ...], Reranked | None]:
-    """Do as `arerank_hits` does, at once."""
-    return at_once(arerank_hits(stage, task, hits, blocks=True))
 
 
 def _ordered(
