@@ -20,7 +20,7 @@ import psutil
 from measure import Table
 from sample import DIMENSIONS, OPTIONS
 
-from knowtrail.graph.server import server_status, stop_server
+from knowtrail.graph.server.folder import server_status, stop_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.bulk.load import load_corpus

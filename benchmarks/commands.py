@@ -16,7 +16,7 @@ import psutil
 from measure import Table
 from sample import raw_documents
 
-from knowtrail.graph.server import server_status, stop_server
+from knowtrail.graph.server.folder import server_status, stop_server
 
 if TYPE_CHECKING:
     import argparse

@@ -27,7 +27,8 @@ import psutil
 from measure import MIB, Table
 
 from knowtrail.graph.db.statements import statement_record
-from knowtrail.graph.server import join_server, server_status, stop_server
+from knowtrail.graph.server.folder import server_status, stop_server
+from knowtrail.graph.server.lease import join_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus

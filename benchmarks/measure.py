@@ -110,7 +110,7 @@ def served() -> Iterator[Server]:
                     )
                 yield Server(connection, settings, None)
             return
-        from knowtrail.graph.server import join_server
+        from knowtrail.graph.server.lease import join_server
 
         with join_server(
             home,

@@ -150,7 +150,7 @@ def _server(home: Path | None) -> Iterator[Server]:
         with served() as server:
             yield server
         return
-    from knowtrail.graph.server import join_server
+    from knowtrail.graph.server.lease import join_server
 
     home.mkdir(parents=True, exist_ok=True)
     with join_server(home) as lease:

@@ -28,7 +28,8 @@ from measure import Server, Table
 from sample import DIMENSIONS
 
 from knowtrail.graph.db.schema import apply_schema
-from knowtrail.graph.server import join_server, stop_server
+from knowtrail.graph.server.folder import stop_server
+from knowtrail.graph.server.lease import join_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.search import search

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing, nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -72,6 +73,18 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
         return cast("T", done.value)
     work.close()
     raise RuntimeError("What was to be done at once waits for something.")
+
+
+def waiting(
+    work: Callable[Concatenate[AsyncConnection, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Connection, P], T]:
+    """Return what does as a coroutine over a connection does, for who blocks."""
+
+    @wraps(work)
+    def wait(connection: Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return at_once(work(blocking(connection), *args, **kwargs))
+
+    return wait
 
 
 def each_at_once(pieces: AsyncGenerator[T]) -> Generator[T]:

@@ -136,8 +136,8 @@ def _disk(settings: Settings) -> Finding:
 
 
 def _port(settings: Settings) -> Finding:
-    from knowtrail.graph.server import server_status
     from knowtrail.graph.server.dbms import DEFAULT_PORT, is_free
+    from knowtrail.graph.server.folder import server_status
 
     info = server_status(settings.home)
     if info is not None:
@@ -156,7 +156,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     from knowtrail.graph.db.connection import Connection
 
     if settings.uri is None:
-        from knowtrail.graph.server import server_status
+        from knowtrail.graph.server.folder import server_status
 
         info = server_status(settings.home)
         if info is None:

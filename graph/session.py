@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from knowtrail.graph.server import ServerLease
+    from knowtrail.graph.server.lease import ServerLease
 
 _ENDING_SECONDS = 2.0
 """How long a server that ran out of memory takes to end."""
@@ -66,7 +66,7 @@ def joined(
 ) -> ServerLease:
     """Join or start the managed server of `settings.home`, with progress on stderr."""
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.server import join_server
+    from knowtrail.graph.server.lease import join_server
 
     with progress_bars() as progress:
         return join_server(

@@ -16,18 +16,16 @@ from knowtrail.graph.blocking import (
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.language_models import model_at_hand
 from knowtrail.retrieval.answers import (
-    AnswerText,
-    answer_request,
-    parse_answer,
-    parse_standalone,
-    standalone_request,
-)
-from knowtrail.retrieval.knowledge import (
     BLOCKS,
     CONTEXTS,
+    AnswerText,
+    answer_request,
     knowledge_blocks,
     knowledge_request,
     no_blocks_note,
+    parse_answer,
+    parse_standalone,
+    standalone_request,
     walked_documents,
 )
 from knowtrail.retrieval.traverse import TraverseSettings, atraverse
@@ -37,8 +35,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.retrieval.answers import AnswerRequest
-    from knowtrail.retrieval.knowledge import AnswerContext
+    from knowtrail.retrieval.answers import AnswerContext, AnswerRequest
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import FoundSentence, Walk
 
@@ -276,25 +273,17 @@ def _without_model(found: TraverseResult) -> Answer:
 def _answer(
     found: TraverseResult, request: AnswerRequest, said: str, model: LanguageModel
 ) -> Answer:
-    cited: tuple[FoundSentence, ...]
+    given: Sequence[Any] = request.blocks or request.sentences
+    parsed = parse_answer(said, given)
+    cited = parsed.cited
     if request.blocks:
-        from_blocks = parse_answer(said, request.blocks)
-        text, confidence, note = (
-            from_blocks.text,
-            from_blocks.confidence,
-            from_blocks.note,
-        )
-        named = (s for block in from_blocks.cited for s in block.sentences)
+        named = (sentence for block in cited for sentence in block.sentences)
         cited = tuple({sentence.id: sentence for sentence in named}.values())
-    else:
-        parsed = parse_answer(said, request.sentences)
-        text, cited = parsed.text, parsed.cited
-        confidence, note = parsed.confidence, parsed.note
     return Answer(
-        text=text,
+        text=parsed.text,
         citations=cited,
-        confidence=confidence,
-        note=" ".join(filter(None, (request.note, note))),
+        confidence=parsed.confidence,
+        note=" ".join(filter(None, (request.note, parsed.note))),
         model=model.name,
         walk=found.walk,
         traversal_id=found.traversal_id,

@@ -6,11 +6,11 @@ import asyncio
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from knowtrail.graph.blocking import at_once, blocking, in_thread, likewise
+from knowtrail.graph.blocking import in_thread, likewise, waiting
 from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
@@ -32,7 +32,7 @@ from knowtrail.ingest.corpus import asked_corpora, some_of, textless
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
@@ -73,8 +73,8 @@ class Ground:
     query: Vector
 
 
-def ground(
-    connection: Connection,
+async def aground(
+    connection: AsyncConnection,
     embedder: Embedder | None,
     question: str,
     *,
@@ -86,32 +86,9 @@ def ground(
 
     Without an embedder the one of the settings is loaded, or else the one that the
     corpus names, once a process; where the managed server has that model loaded, it is
-    asked. Where a vector is given, nothing is embedded. Raises what `find_corpus` and
+    asked. Where a vector is given, nothing is embedded. An embedder is loaded in a
+    thread, and one without `aembed_query` runs in one. Raises what `find_corpus` and
     `agreed_embedder` raise.
-    """
-    grounding = aground(
-        blocking(connection),
-        embedder,
-        question,
-        corpus=corpus,
-        settings=settings,
-        vector=vector,
-    )
-    return at_once(grounding)
-
-
-async def aground(
-    connection: AsyncConnection,
-    embedder: Embedder | None,
-    question: str,
-    *,
-    corpus: str | None = None,
-    settings: Settings | None = None,
-    vector: Sequence[float] | None = None,
-) -> Ground:
-    """Do as `ground` does, without blocking.
-
-    An embedder is loaded in a thread, and one without `aembed_query` runs in one.
     """
     info = await afind_corpus(connection, corpus)
     if vector is None:
@@ -128,6 +105,9 @@ async def aground(
     return Ground(corpus=info, query=question_vector(vector, info))
 
 
+ground = waiting(aground)
+
+
 def embed_questions(
     embedder: Embedder, questions: Sequence[str]
 ) -> list[Sequence[float]]:
@@ -138,39 +118,19 @@ def embed_questions(
     return list(embed_texts(embedder, [prompt + text for text in questions]))
 
 
-def corpora(connection: Connection) -> list[CorpusInfo]:
-    """Return every stored corpus, by name."""
-    return at_once(acorpora(blocking(connection)))
-
-
 async def acorpora(connection: AsyncConnection) -> list[CorpusInfo]:
-    """Do as `corpora` does, without blocking."""
-    return [_info(row) for row in await connection.aread("retrieval/corpora")]
+    """Return every stored corpus, by name."""
+    return [CorpusInfo(**row) for row in await connection.aread("retrieval/corpora")]
 
 
-def _info(row: dict[str, Any]) -> CorpusInfo:
-    return CorpusInfo(
-        name=row["name"],
-        embedder=row["embedder"],
-        query_prompt=row["queryPrompt"] or "",
-        dimensions=row["dimensions"],
-        version=row["version"] or 0,
-        stamp=row["stamp"],
-        terms=row["terms"],
-        complete=row["status"] == "complete",
-    )
+corpora = waiting(acorpora)
 
 
-def find_corpus(connection: Connection, name: str | None) -> CorpusInfo:
+async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusInfo:
     """Return the stored corpus of a name, or the only one; see `pick_corpus`.
 
     Raises `UnknownCorpusError` too where it has no texts.
     """
-    return at_once(afind_corpus(blocking(connection), name))
-
-
-async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusInfo:
-    """Do as `find_corpus` does, without blocking."""
     try:
         return pick_corpus(await acorpora(connection), name)
     except UnknownCorpusError as error:
@@ -179,6 +139,9 @@ async def afind_corpus(connection: AsyncConnection, name: str | None) -> CorpusI
             if rows[0]["found"]:
                 raise UnknownCorpusError(textless(name)) from error
         raise
+
+
+find_corpus = waiting(afind_corpus)
 
 
 def pick_corpus(stored: Sequence[CorpusInfo], name: str | None) -> CorpusInfo:

@@ -10,6 +10,7 @@ import click
 
 from knowtrail.graph.cli.rows import counted, plain_text
 from knowtrail.graph.cli.tables import draw_rows, table_console
+from knowtrail.graph.files.packaged import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,34 +26,17 @@ if TYPE_CHECKING:
         ChunkText,
         FoundSentence,
         Step,
-        StopReason,
         Walk,
     )
 
-_STOPS: dict[StopReason, str] = {
-    "sentence_limit": "enough sentences were found",
-    "chunk_limit": "enough chunks were found",
-    "early_stop": "enough was found, a sentence of it nearer than any chunk left",
-    "max_hops": "the hop limit was reached",
-    "no_unvisited_chunk": "every neighbour had been visited",
-    "no_connections": "the chunk has no outgoing edge",
-    "all_candidates_overlap": "every neighbour holds a sentence already found",
-    "no_more_similar": "no neighbour is more similar than the last hop was",
-    "sentence_is_best": "a sentence of the chunk scores better than its neighbours",
-    "model_stopped": "the language model had seen enough",
-    "time_limit": "the time was up",
-    "anchors_exhausted": "the walks from all anchors had ended",
-    "chunks_exhausted": "every chunk had been read",
-    "no_anchor": "no chunk passed",
-    "failed": "it could not be made",
-}
-
+_STOPS: dict[str, str] = packaged(__package__, "display.toml")["stops"]
+"""Why a walk ended, in words."""
 _AUTO = "Score is the cosine with the question; auto ranks by its random walks as well."
 _STEPS = ("Step", "Hop", "Document", "Sentences", "New", "Score", "ms", "Chosen as")
 _COMPARED = ("Algorithm", "Found", "Docs", "Hops", "ms", "Ended by")
 
 
-def stop_text(reason: StopReason, given: Mapping[str, Any] | None = None) -> str:
+def stop_text(reason: str, given: Mapping[str, Any] | None = None) -> str:
     """Return a stop reason in words, closer ones where what was given is known."""
     if reason != "no_anchor" or given is None:
         return _STOPS[reason]

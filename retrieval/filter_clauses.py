@@ -8,20 +8,6 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 from knowtrail.ingest.keys import normalise_title
 
-OPERATORS = (
-    "$eq",
-    "$ne",
-    "$lt",
-    "$lte",
-    "$gt",
-    "$gte",
-    "$between",
-    "$in",
-    "$nin",
-    "$like",
-    "$ilike",
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
@@ -100,6 +86,7 @@ _TESTS = {
     ),
 }
 """Operator -> the Cypher clause for a value {x} and a parameter {p}."""
+OPERATORS = tuple(_TESTS)
 _NONE_OF = {"$ne": "$eq", "$nin": "$in"}
 """Operators that, of a list, say what no member may be -> the test of a member."""
 

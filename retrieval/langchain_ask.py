@@ -24,6 +24,7 @@ from knowtrail.retrieval.ask import (
     ask_stream,
 )
 from knowtrail.retrieval.langchain import KnowtrailRetriever, child_run
+from knowtrail.retrieval.questions import WalkSettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     )
     from langchain_core.runnables import RunnableConfig
 
-_WALK = (
-    *("algorithm", "anchors", "beam", "corpus", "filter", "lookahead", "max_hops"),
-    *("max_sentences", "preset", "reader"),
-)
+_WALK = {*WalkSettings.__annotations__} - {"embedder", "model", "settings"}
 
 
 class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):

@@ -27,22 +27,8 @@ if TYPE_CHECKING:
 def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText]:
     """Fetch the chunks that a walk considered, by id, without those that are gone."""
     ids = sorted({c.id for step in walk.steps for c in _drawn(walk, step)})
-    return {
-        row["id"]: ChunkText(
-            id=row["id"],
-            text=row["text"],
-            index=row["index"],
-            first_sentence=row["firstSentence"],
-            last_sentence=row["lastSentence"],
-            start_char=row["startChar"],
-            end_char=row["endChar"],
-            document_id=row["documentId"],
-            title=row["title"],
-            url=row["url"],
-            source=row["source"] or "",
-        )
-        for row in connection.read("retrieval/chunk_texts", ids=ids)
-    }
+    rows = connection.read("retrieval/chunk_texts", ids=ids)
+    return {row["id"]: ChunkText(**row) for row in rows}
 
 
 def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.blocking import Blocking, at_once, blocking
+from knowtrail.graph.blocking import Blocking, waiting
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, migrations
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import content_key
@@ -27,7 +27,7 @@ from knowtrail.ingest.keys import content_key
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from knowtrail.graph.db.connection import AsyncConnection, Connection
+    from knowtrail.graph.db.connection import AsyncConnection
     from knowtrail.retrieval.protocols import Vector
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
@@ -186,20 +186,15 @@ def _properties(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def record(connection: Connection, recording: Recording) -> tuple[str | None, str]:
+async def arecord(
+    connection: AsyncConnection, recording: Recording
+) -> tuple[str | None, str]:
     """Store a walk, whole or not at all; storing it twice changes nothing.
 
     An older schema is brought up to date before. A failure is told and not raised,
     since the walk itself is done: the id of the traversal and an empty text come back,
     or None and why it is not stored.
     """
-    return at_once(arecord(blocking(connection), recording))
-
-
-async def arecord(
-    connection: AsyncConnection, recording: Recording
-) -> tuple[str | None, str]:
-    """Do as `record` does, without blocking."""
     try:
         rows = await connection.aread("schema/version_read")
         found = int(rows[0]["version"]) if rows else 0
@@ -214,6 +209,9 @@ async def arecord(
         f"The walk was not recorded: corpus {recording.walk.corpus!r} changed "
         "meanwhile, and a chunk of the walk is gone. Ask again."
     )
+
+
+record = waiting(arecord)
 
 
 async def _migrate(connection: AsyncConnection, found: int) -> None:

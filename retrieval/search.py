@@ -18,7 +18,6 @@ from knowtrail.retrieval.rerank.stage import (
     Reranked,
     Stage,
     arerank_hits,
-    rerank_hits,
     stage_of,
 )
 
@@ -111,10 +110,8 @@ async def asearch(
     with walk_span(task, start, opened.name):
         trail, hits = await arun(opened.reader, plan.walking(start.query), model)
     seconds = time.perf_counter() - begin
-    if isinstance(connection, Blocking):
-        best = rerank_hits(plan.stage, task, plan.near(hits))
-    else:
-        best = await arerank_hits(plan.stage, task, plan.near(hits))
+    blocks = isinstance(connection, Blocking)
+    best = await arerank_hits(plan.stage, task, plan.near(hits), blocks=blocks)
     name, corpus = opened.name, start.corpus.name
     return plan.result(corpus, trail, *best, seconds=seconds, reader=name)
 

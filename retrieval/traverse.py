@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Unpack
 
-from knowtrail.graph.blocking import at_once, blocking
+from knowtrail.graph.blocking import Blocking, at_once, blocking
 from knowtrail.graph.errors import DatabaseError, InputError, KnowtrailError
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
-from knowtrail.retrieval.corpora import aground, ground
+from knowtrail.retrieval.corpora import aground
 from knowtrail.retrieval.driving import arun, walk_span
 from knowtrail.retrieval.questions import Task, WalkSettings, check_question, refused
 from knowtrail.retrieval.readers.opening import open_areader
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import Ground
-    from knowtrail.retrieval.protocols import Algorithm
+    from knowtrail.retrieval.protocols import Algorithm, Vector
     from knowtrail.retrieval.walk import StopReason
 
 
@@ -45,6 +46,7 @@ class TraverseResult:
         warning: Why nothing was recorded although that was asked; empty otherwise.
         error: Why the algorithm failed; empty where it did not.
         ranking: The chunks considered as anchors, best first.
+        query: The question's vector; None where the algorithm failed.
     """
 
     walk: Walk
@@ -52,6 +54,7 @@ class TraverseResult:
     warning: str = ""
     error: str = ""
     ranking: tuple[RankedChunk, ...] = ()
+    query: Vector | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,14 +116,6 @@ async def atraverse(
     return await walker.awalk(connection, start, task)
 
 
-def walked(
-    connection: Connection, start: Ground, task: Task, *, settings: Settings | None
-) -> Walk:
-    """Walk for a question that is embedded already; nothing is recorded."""
-    walker = _Walker(record=False, trace=False, model=None, settings=settings)
-    return walker.walk(connection, start, task).walk
-
-
 def compare(
     connection: Connection,
     question: str,
@@ -151,22 +146,14 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
-    walker, place, walk = _parted(asked)
-    tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
-    start = ground(connection, question=question, **place)
-    end = time.monotonic() + (math.inf if time_limit is None else time_limit)
-    results = []
-    for task in tasks:
-        if time.monotonic() >= end:
-            results.append(_without(task, start, "time_limit", _late(task, time_limit)))
-            continue
-        try:
-            results.append(walker.walk(connection, start, task))
-        except DatabaseError:
-            raise
-        except KnowtrailError as error:
-            results.append(_without(task, start, "failed", error))
-    return tuple(results)
+    comparing = acompare(
+        blocking(connection),
+        question,
+        algorithms=algorithms,
+        time_limit=time_limit,
+        **asked,
+    )
+    return at_once(comparing)
 
 
 async def acompare(
@@ -196,19 +183,21 @@ async def acompared(
     walker, place, walk = _parted(asked)
     tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
     start = await aground(connection, question=question, **place)
-    loop = asyncio.get_running_loop()
-    end = None if time_limit is None else loop.time() + time_limit
+    end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     for task in tasks:
-        limit = asyncio.timeout_at(end)
+        left = None if time_limit is None else end - time.monotonic()
+        blocks = isinstance(connection, Blocking)
         try:
-            async with limit:
+            if left is not None and left <= 0:
+                raise TimeoutError
+            async with nullcontext() if blocks else asyncio.timeout(left):
                 result = await walker.awalk(connection, start, task)
         except DatabaseError:
             raise
         except KnowtrailError as error:
             result = _without(task, start, "failed", error)
         except TimeoutError:
-            if not limit.expired():
+            if time.monotonic() < end:
                 raise
             result = _without(task, start, "time_limit", _late(task, time_limit))
         yield result
@@ -280,9 +269,6 @@ class _Walker:
     model: LanguageModel | None
     settings: Settings | None
 
-    def walk(self, connection: Connection, start: Ground, task: Task) -> TraverseResult:
-        return at_once(self.awalk(blocking(connection), start, task))
-
     async def awalk(
         self, connection: AsyncConnection, start: Ground, task: Task
     ) -> TraverseResult:
@@ -309,7 +295,11 @@ class _Walker:
             )
             stored, warning = await arecord(connection, recording)
         return TraverseResult(
-            walk=walk, traversal_id=stored, warning=warning, ranking=trail.ranking
+            walk=walk,
+            traversal_id=stored,
+            warning=warning,
+            ranking=trail.ranking,
+            query=start.query,
         )
 
 

@@ -54,7 +54,7 @@ class Servers:
         return self._started[line]
 
     def _start(self, line: str) -> Settings:
-        from knowtrail.graph.server import join_server
+        from knowtrail.graph.server.lease import join_server
 
         home = self._folders.mktemp(f"home-{line}")
         if uri := os.environ.get("NEO4J_TEST_URI"):

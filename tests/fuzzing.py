@@ -293,7 +293,7 @@ def _dataset(data: bytes) -> None:
 
 
 def _request(data: bytes) -> None:
-    from knowtrail.retrieval.procedures import PROCEDURES, keywords
+    from knowtrail.retrieval.procedures.registry import PROCEDURES, keywords
     from knowtrail.retrieval.serve.request_values import (
         read_body,
         read_query,

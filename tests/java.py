@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.server import install_server
+from knowtrail.graph.server.install import install_server
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:

@@ -5,14 +5,11 @@ MATCH (d:Document {id: $document})<-[:FROM_DOCUMENT]-(c:Chunk)
 WHERE c.lastSentence >= $first AND c.firstSentence < $first + $limit
 MATCH (c)-[:HAS_SENTENCE]->(s:Sentence)
 WHERE s.index >= $first AND s.index < $first + $limit
-WITH DISTINCT d, s
+WITH DISTINCT s
 RETURN
-  d.id AS documentId,
-  d.title AS title,
-  d.url AS url,
   s.id AS id,
   s.index AS index,
   s.text AS text,
-  s.startChar AS startChar,
-  s.endChar AS endChar
+  s.startChar AS start_char,
+  s.endChar AS end_char
 ORDER BY index

@@ -1,7 +1,7 @@
 // purpose: the sentences of a chunk and of those before and after it
 // params: chunk, before, after
 // since: 5.26
-MATCH (c:Chunk {id: $chunk})-[:FROM_DOCUMENT]->(d:Document)
+MATCH (c:Chunk {id: $chunk})-[:FROM_DOCUMENT]->(:Document)
 CALL (c) {
   MATCH p = (c)<-[:NEXT_CHUNK]-{0,50}(:Chunk)
   WHERE length(p) <= $before
@@ -12,14 +12,11 @@ CALL (c) {
   RETURN nodes(p)[-1] AS near
 }
 MATCH (near)-[:HAS_SENTENCE]->(s:Sentence)
-WITH DISTINCT d, s
+WITH DISTINCT s
 RETURN
-  d.id AS documentId,
-  d.title AS title,
-  d.url AS url,
   s.id AS id,
   s.index AS index,
   s.text AS text,
-  s.startChar AS startChar,
-  s.endChar AS endChar
+  s.startChar AS start_char,
+  s.endChar AS end_char
 ORDER BY index

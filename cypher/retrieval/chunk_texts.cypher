@@ -9,11 +9,11 @@ RETURN
   c.id AS id,
   c.text AS text,
   c.index AS index,
-  c.firstSentence AS firstSentence,
-  c.lastSentence AS lastSentence,
-  c.startChar AS startChar,
-  c.endChar AS endChar,
-  d.id AS documentId,
+  c.firstSentence AS first_sentence,
+  c.lastSentence AS last_sentence,
+  c.startChar AS start_char,
+  c.endChar AS end_char,
+  d.id AS document_id,
   d.title AS title,
   d.url AS url,
-  d.source AS source
+  coalesce(d.source, '') AS source

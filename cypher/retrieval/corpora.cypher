@@ -6,10 +6,10 @@ WHERE k.name IS NOT NULL
 RETURN
   k.name AS name,
   k.embedder AS embedder,
-  k.queryPrompt AS queryPrompt,
+  coalesce(k.queryPrompt, '') AS query_prompt,
   k.dimensions AS dimensions,
-  k.version AS version,
+  coalesce(k.version, 0) AS version,
   coalesce(k.terms AND k.termRules IS NOT NULL, false) AS terms,
   coalesce(toString(k.createdAt), elementId(k)) AS stamp,
-  k.status AS status
+  coalesce(k.status = 'complete', false) AS complete
 ORDER BY name

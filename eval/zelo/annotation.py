@@ -44,11 +44,11 @@ from knowtrail.eval.zelo.scored_pairs import (
 )
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.retrieval.rerank.annotation import left
 from knowtrail.retrieval.rerank.datasets import (
     Document,
     Query,
     QueryDocuments,
+    left,
     read_queries,
     write_annotated,
 )

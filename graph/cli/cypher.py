@@ -13,6 +13,7 @@ from knowtrail.graph.cli.answers import emit, emit_rows
 from knowtrail.graph.cli.options import check_form, option
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.files.lines import no_constant
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
@@ -28,22 +29,6 @@ _SAVED = "inspect/"
 _WHOLE = frozenset({"limit", "links"})
 _NUMBERS = _WHOLE | {"confidence"}
 """Parameters of saved queries that are numbers; all others are text."""
-_FILLED_BY = {
-    "kind: 'fields'": "eval fields",
-    "kind: 'retrieval'": "eval retrieval",
-    "kind: 'skn'": "eval skn",
-    "kind: 'zelo'": "eval zelo benchmark",
-    ":EvalRun": "eval",
-    ":CONSIDERED": "traverse --trace",
-    ":Traversal": "traverse, or knowtrail compare",
-    ":Conversation": "ask --route templates",
-    ":Custodian": "ingest custodians",
-    ":Battle": "eval zelo import",
-    ":Extraction": "extract",
-    ":Concept": "extract",
-    "": "ingest",
-}
-"""What a saved query matches -> the command that stores it, the first that holds."""
 
 
 def _saved_names(
@@ -244,7 +229,8 @@ def _why_empty(connection: Connection, name: str, params: dict[str, Any]) -> str
         said = f" Nothing that is stored matches {wanted}."
         exact = "title" in given and "toLower($title)" not in text
         return f"{said} Titles are matched exactly as written." if exact else said
-    filler = next(filler for mark, filler in _FILLED_BY.items() if mark in text)
+    fillers = packaged(__package__, "cypher.toml")["filled_by"]
+    filler = next(filler for mark, filler in fillers.items() if mark in text)
     return f" What it reads comes from: knowtrail {filler}"
 
 

@@ -37,7 +37,7 @@ _COMMANDS = {
     "cypher": ("graph.cli.cypher:cypher", "Run Cypher, read-only unless --write."),
     "ingest": ("ingest.cli.ingest:ingest", "Put texts into the graph."),
     "corpus": ("ingest.cli.corpus:corpus", "List, show, verify, delete corpora."),
-    "search": ("retrieval.cli.search:search", "Answer a question from a corpus."),
+    "search": ("retrieval.cli.traverse:search", "Answer a question from a corpus."),
     "traverse": (
         "retrieval.cli.traverse:traverse",
         "Walk for a question, and keep it.",
@@ -53,7 +53,7 @@ _COMMANDS = {
     "eval": ("eval.cli:evaluation", "Measure extraction, relevance, templates."),
     "serve": ("retrieval.cli.serve:serve", "Answer procedures over HTTP."),
     "explore": ("retrieval.cli.serve:explore", "Look at the graph in the browser."),
-    "mcp": ("retrieval.cli.mcp:mcp", "Tools for agents, over MCP."),
+    "mcp": ("retrieval.cli.serve:mcp", "Tools for agents, over MCP."),
     "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
     "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
     "export": ("ingest.cli.export:export", "A corpus as files to load elsewhere."),

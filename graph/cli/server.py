@@ -16,7 +16,7 @@ from knowtrail.graph.cli.options import FILE, FOLDER, option, options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.server import ServerInfo
+    from knowtrail.graph.server.folder import ServerInfo
     from knowtrail.graph.settings import Settings
 
 _HOME = click.option(
@@ -45,7 +45,7 @@ def install(
 ) -> None:
     """Fetch Neo4j once, so that it starts without network from then on."""
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.server import install_server
+    from knowtrail.graph.server.install import install_server
 
     with progress_bars() as progress:
         folder = install_server(
@@ -90,7 +90,7 @@ def start(
 @click.pass_obj
 def stop(settings: Settings, *, home: Path, as_json: bool) -> None:
     """Stop the server cleanly."""
-    from knowtrail.graph.server import stop_server
+    from knowtrail.graph.server.folder import stop_server
 
     stopped = stop_server(home)
     text = "Stopped the server" if stopped else "No server was running"
@@ -103,7 +103,7 @@ def stop(settings: Settings, *, home: Path, as_json: bool) -> None:
 @click.pass_context
 def status(ctx: click.Context, *, home: Path, as_json: bool) -> None:
     """Say whether the server runs; exits 1 where it does not."""
-    from knowtrail.graph.server import server_status
+    from knowtrail.graph.server.folder import server_status
 
     info = server_status(home)
     if info is not None:
@@ -127,7 +127,7 @@ def status(ctx: click.Context, *, home: Path, as_json: bool) -> None:
 @click.pass_obj
 def logs(settings: Settings, *, home: Path, lines: int, as_json: bool) -> None:
     """Show the end of the server's log."""
-    from knowtrail.graph.server import read_log
+    from knowtrail.graph.server.folder import read_log
 
     found = read_log(home, lines)
     emit({"lines": found}, "\n".join(found) or "The log is empty.", as_json=as_json)

@@ -15,24 +15,3 @@ home/server/            0700
 └── *.lock              see graph.server.folder
 ```
 """
-
-from __future__ import annotations
-
-from knowtrail.graph.server.folder import (
-    ServerInfo,
-    read_log,
-    server_status,
-    stop_server,
-)
-from knowtrail.graph.server.install import install_server
-from knowtrail.graph.server.lease import ServerLease, join_server
-
-__all__ = [
-    "ServerInfo",
-    "ServerLease",
-    "install_server",
-    "join_server",
-    "read_log",
-    "server_status",
-    "stop_server",
-]

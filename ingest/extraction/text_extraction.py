@@ -15,7 +15,6 @@ import json
 import re
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.errors import InputError
@@ -46,7 +45,7 @@ from knowtrail.ingest.keys import normalise_name
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from knowtrail.graph.models.language_models import LanguageModel, ModelReply
     from knowtrail.ingest.extraction.skn.notation import Level
@@ -344,58 +343,51 @@ def extract_text(
     pieces = passages(whole, text_room(wanted, question, room))
     parts = []
     for number, piece in enumerate(pieces, start=1):
-        place = (number, len(pieces))
-        ask = partial(
-            _asked,
-            extraction_prompt(wanted, piece, question, place),
-            wanted,
+        part = _attempted(
+            result,
+            extraction_prompt(wanted, piece, question, (number, len(pieces))),
             model,
             seconds=seconds,
-            tokens=answer,
             temperature=temperature,
         )
-        part = _attempted(result, ask)
         read = 0 if part.value is None else len(piece)
         parts.append(replace(part, read_characters=read))
     return merged(parts)
 
 
-def _attempted(result: Extracted, ask: Callable[[str | None], ModelReply]) -> Extracted:
-    """Return the extraction after one answer, or two where the first is no good."""
-    begin = time.monotonic()
+def _attempted(
+    result: Extracted,
+    prompt: str,
+    model: LanguageModel,
+    *,
+    seconds: float,
+    temperature: float,
+) -> Extracted:
+    """Return the extraction after one answer, or two where the first is no good.
+
+    The second is asked for with what was wrong with the first.
+    """
+    begin, variant = time.monotonic(), variant_of(result.variant)
     for attempt in range(1, ATTEMPTS + 1):
-        reply = ask(result.error)
-        result = _judged(result, reply, variant_of(result.variant))
+        problem, told = result.error, ""
+        if problem:
+            told = (
+                f"\nYour last answer could not be used. {problem[:300]} Answer again "
+                "in the form that is asked for, and with nothing else."
+            )
+        reply = model.reply(
+            prompt + told,
+            schema=answer_schema(variant),
+            seconds=seconds,
+            tokens=result.answer_tokens,
+            seed=1 if problem else None,
+            temperature=None if problem else temperature,
+        )
+        result = _judged(result, reply, variant)
         result = replace(result, attempts=attempt, seconds=time.monotonic() - begin)
         if result.value is not None or reply.late:
             break
     return result
-
-
-def _asked(
-    text: str,
-    variant: Variant,
-    model: LanguageModel,
-    problem: str | None,
-    *,
-    seconds: float,
-    tokens: int,
-    temperature: float,
-) -> ModelReply:
-    """Ask, for the second time with what was wrong with the first answer."""
-    if problem:
-        text += (
-            f"\nYour last answer could not be used. {problem[:300]} Answer again in "
-            "the form that is asked for, and with nothing else."
-        )
-    return model.reply(
-        text,
-        schema=answer_schema(variant),
-        seconds=seconds,
-        tokens=tokens,
-        seed=1 if problem else None,
-        temperature=None if problem else temperature,
-    )
 
 
 def _judged(before: Extracted, reply: ModelReply, variant: Variant) -> Extracted:

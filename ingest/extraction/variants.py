@@ -41,25 +41,18 @@ class Variant:
     about: str
 
 
-def _without(section: Section) -> tuple[Section, ...]:
-    return tuple(s for s in SKN_SECTIONS if s != section)
+_TOLD = packaged(__package__, "words.toml")
 
-
-_DECLARED = (
-    Variant(name="json", form="json", about="entities, relationships and claims"),
-    Variant(name="json_conf", form="json", confidences=True,
-            about="json with a confidence for each claim"),
-    Variant(name="skn_no_gaps", form="skn", sections=_without("gaps"),
-            about="skn without what is missing"),
-    Variant(name="skn_no_causal", form="skn", sections=_without("causal"),
-            about="skn without causes and effects"),
-    Variant(name="skn_no_risk", form="skn", sections=_without("risk"),
-            about="skn without the risk of being misled"),
-    Variant(name="skn", form="skn", sections=SKN_SECTIONS,
-            about="facts with confidence, causal links, gaps and risk"),
-)  # fmt: skip
-
-VARIANTS: Mapping[str, Variant] = MappingProxyType({v.name: v for v in _DECLARED})
+VARIANTS: Mapping[str, Variant] = MappingProxyType({
+    name: Variant(
+        name=name,
+        form="skn" if "sections" in row else "json",
+        sections=tuple(row.get("sections", ())),
+        confidences=row.get("confidences", False),
+        about=row["about"],
+    )
+    for name, row in _TOLD["variants"].items()
+})
 """Name -> variant, in the order of an ablation."""
 
 
@@ -118,8 +111,6 @@ MOST_TOKENS = 65_536
 LEAST_ROOM = 200
 _MARGIN = 250
 """Tokens kept for what a second attempt is told."""
-
-_TOLD = packaged(__package__, "words.toml")
 
 
 def text_room(variant: Variant, question: str | None, tokens: int | None) -> int:

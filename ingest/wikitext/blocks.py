@@ -55,62 +55,37 @@ def find_tables(text: str) -> list[str | Table]:
     """
     if "{|" not in text:
         return [text]
-    return _Finder(text.split("\n")).run()
-
-
-class _Finder:
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
-        self._found: list[str | Table] = []
-        self._outside: list[str] = []
-        self._table: Table | None = None
-        self._depth = 0
-        self._last_end = max(
-            (n for n, line in enumerate(lines) if line.lstrip().startswith("|}")),
-            default=-1,
-        )
-
-    def run(self) -> list[str | Table]:
-        for number, line in enumerate(self._lines):
-            if self._table is None:
-                self._line_outside(line)
-            elif number > self._last_end and _NEXT_HEADING.match(line):
-                self._close()
-                self._outside.append(line)
-            else:
-                self._line_inside(line.lstrip())
-        self._close()
-        return self._found
-
-    def _line_outside(self, line: str) -> None:
-        if not _OPEN.match(line):
-            self._outside.append(line)
-            return
-        self._found.append("\n".join(self._outside))
-        self._outside = []
-        self._table, self._depth = Table(), 1
-
-    def _close(self) -> None:
-        if self._table is not None:
-            self._found.append(self._table)
-            self._table = None
-        elif self._outside:
-            self._found.append("\n".join(self._outside))
-            self._outside = []
-
-    def _line_inside(self, line: str) -> None:
-        table = self._table
-        if table is None:
-            return
-        if line.startswith("{|"):
-            self._depth += 1
-        elif line.startswith("|}"):
-            self._depth -= 1
-            if self._depth == 0:
-                self._close()
-                self._outside.append(line[2:])
-        elif self._depth == 1:
-            _add_line(table, line)
+    lines = text.split("\n")
+    ends = (n for n, line in enumerate(lines) if line.lstrip().startswith("|}"))
+    last_end = max(ends, default=-1)
+    found: list[str | Table] = []
+    outside: list[str] = []
+    table: Table | None = None
+    depth = 0
+    for number, line in enumerate(lines):
+        inside = line.lstrip()
+        if table is None and not _OPEN.match(line):
+            outside.append(line)
+        elif table is None:
+            found.append("\n".join(outside))
+            outside, table, depth = [], Table(), 1
+        elif number > last_end and _NEXT_HEADING.match(line):
+            found.append(table)
+            outside, table = [line], None
+        elif inside.startswith("{|"):
+            depth += 1
+        elif inside.startswith("|}"):
+            depth -= 1
+            if depth == 0:
+                found.append(table)
+                outside, table = [inside[2:]], None
+        elif depth == 1:
+            _add_line(table, inside)
+    if table is not None:
+        found.append(table)
+    elif outside:
+        found.append("\n".join(outside))
+    return found
 
 
 def _add_line(table: Table, line: str) -> None:

@@ -129,61 +129,47 @@ def strip_extensions(text: str) -> str:
     A tag that is never closed is dropped alone. What nowiki and formulas show is
     guarded, so that later passes see no markup in it.
     """
-    return _Extensions(text).run()
-
-
-class _Extensions:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._out: list[str] = []
-        self._closings: dict[str, re.Match[str] | None] = {}
-
-    def run(self) -> str:
-        position = 0
-        while match := _OPENING.search(self._text, position):
-            self._out.append(self._text[position : match.start()])
-            if match[1] is None:
-                position = self._after_comment(match)
-            else:
-                position = self._after_tag(match)
-        self._out.append(self._text[position:])
-        return "".join(self._out)
-
-    def _after_comment(self, match: re.Match[str]) -> int:
-        """Skip a comment; with its whole line where it stands alone."""
-        end = self._text.find("-->", match.end())
-        if end < 0:
-            return len(self._text)
-        before = self._out[-1].rstrip(" \t")
-        rest = _OWN_LINE.match(self._text, end + 3)
-        alone = match.start() == 0 or before.endswith("\n")
-        if rest is None or not alone:
-            return end + 3
-        self._out[-1] = before
-        return rest.end()
-
-    def _after_tag(self, match: re.Match[str]) -> int:
-        name = match[1].lower()
+    out: list[str] = []
+    closings: dict[str, re.Match[str] | None] = {}
+    position = 0
+    while match := _OPENING.search(text, position):
+        out.append(text[position : match.start()])
+        if match[1] is None:
+            position = _after_comment(text, match, out)
+            continue
+        position, name = match.end(), match[1].lower()
         if match[2].endswith("/"):
-            return match.end()
-        closing = self._closing(name, match.end())
-        if closing is None:
-            return match.end()
-        show = _SHOWN.get(name)
-        if show is not None:
-            self._out.append(show(self._text[match.end() : closing.start()]))
-        return closing.end()
+            continue
+        if (closing := _closing(text, name, position, closings)) is not None:
+            if (show := _SHOWN.get(name)) is not None:
+                out.append(show(text[position : closing.start()]))
+            position = closing.end()
+    out.append(text[position:])
+    return "".join(out)
 
-    def _closing(self, name: str, position: int) -> re.Match[str] | None:
-        """Find the closing tag after a position; each is searched for once."""
-        known = self._closings.get(name)
-        if known is None and name in self._closings:
-            return None
-        if known is None or known.start() < position:
-            pattern = re.compile(rf"</{name}\s*>", re.IGNORECASE)
-            known = pattern.search(self._text, position)
-            self._closings[name] = known
-        return known
+
+def _after_comment(text: str, match: re.Match[str], out: list[str]) -> int:
+    """Skip a comment; with its whole line where it stands alone."""
+    end = text.find("-->", match.end())
+    if end < 0:
+        return len(text)
+    before = out[-1].rstrip(" \t")
+    rest = _OWN_LINE.match(text, end + 3)
+    if rest is None or not (match.start() == 0 or before.endswith("\n")):
+        return end + 3
+    out[-1] = before
+    return rest.end()
+
+
+def _closing(
+    text: str, name: str, position: int, closings: dict[str, re.Match[str] | None]
+) -> re.Match[str] | None:
+    """Find the closing tag after a position; each is searched for once."""
+    known = closings.get(name)
+    if (known is None and name not in closings) or (known and known.start() < position):
+        pattern = re.compile(rf"</{name}\s*>", re.IGNORECASE)
+        known = closings[name] = pattern.search(text, position)
+    return known
 
 
 _REPLACED = {

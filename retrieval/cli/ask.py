@@ -24,11 +24,10 @@ from knowtrail.retrieval.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.answers import AnswerContext
     from knowtrail.retrieval.ask import Answer
-    from knowtrail.retrieval.knowledge import AnswerContext
 
 
 @click.command()
@@ -102,10 +101,13 @@ def ask(
     template["as_json"] = as_json
     template |= {"route": route, "conversation": conversation}
     with open_connection(settings) as connection:
-        if route != "graph" and _by_template(
-            connection, settings, question, **template, **given
-        ):
-            return
+        if route != "graph":
+            from knowtrail.retrieval.specificity.routes import answered_by_template
+
+            if answered_by_template(
+                connection, settings, question, **template, **given
+            ):
+                return
         pieces = ask_stream(
             connection,
             question,
@@ -157,15 +159,6 @@ def _forget(
     with open_connection(settings) as connection:
         counters = delete_conversation(connection, conversation)
     click.echo(f"Deleted {counters.nodes_deleted} nodes of the conversation.")
-
-
-def _by_template(
-    connection: Connection, settings: Settings, question: str, **given: Any
-) -> bool:
-    """Answer by a template, if the route says so; see `answered_by_template`."""
-    from knowtrail.retrieval.specificity.routes import answered_by_template
-
-    return answered_by_template(connection, settings, question, **given)
 
 
 def _shown(pieces: Iterator[str | Answer], *, streams: bool) -> Answer:

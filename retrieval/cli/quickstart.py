@@ -10,6 +10,7 @@ import click
 from knowtrail.graph.cli.options import FILE
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.files import private_folder
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.settings import own_command
 
 if TYPE_CHECKING:
@@ -21,33 +22,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Walk
 
 CORPUS = "quickstart"
-QUESTION = (
-    "How did the man who proposed Jupiter's moons as a clock for sailors explain the "
-    "tides?"
-)
-TO_TRY = (
-    (
-        "An answer in words, with the sentences that it rests on",
-        f"ask --corpus {CORPUS} 'Why are there two high tides a day?'",
-    ),
-    (
-        "What other ways of walking find for a question, and what they share",
-        f"compare --corpus {CORPUS} 'How did sailors find their longitude at sea?'",
-    ),
-    (
-        "The graph itself, in Cypher: where another article says nearly the same",
-        "cypher \"MATCH (c:Chunk)-[s:SIMILAR_TO {scope: 'inter'}]->(o:Chunk), "
-        "(c)-[:FROM_DOCUMENT]->(d:Document {title: 'Tide'}), "
-        "(o)-[:FROM_DOCUMENT]->(e:Document) RETURN c.text AS chunk, "
-        'e.title AS article, s.score AS score ORDER BY score DESC LIMIT 5"',
-    ),
-    (
-        "The same graph as RDF, in SPARQL: which article links to which",
-        'rdf query "SELECT ?from ?to { ?a ktr:LINKS_TO ?b . ?a schema:name ?from . '
-        '?b schema:name ?to }"',
-    ),
-)
-"""What each command shows, and the command; each is run by a test."""
+_TOLD = packaged(__package__, "quickstart.toml")
+QUESTION: str = _TOLD["question"]
 
 
 @click.command()
@@ -144,5 +120,6 @@ def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) ->
 
 def _tell_next(settings: Settings) -> None:
     click.echo("\nTry next:")
-    for shown, command in TO_TRY:
-        click.echo(f"  {shown}:\n    {own_command(settings.home)} {command}")
+    for one in _TOLD["try"]:
+        own = own_command(settings.home)
+        click.echo(f"  {one['shows']}:\n    {own} {one['command']}")

@@ -1,4 +1,4 @@
-"""`knowtrail traverse` and `compare`: walks, recorded in the graph."""
+"""`knowtrail search`, `traverse` and `compare`: walks, and what they found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit, json_option
-from knowtrail.graph.cli.options import option
+from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -25,8 +25,88 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.search import SearchResult
     from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.walk import RankedChunk
+
+
+@click.command()
+@click.argument("question")
+@algorithm_option
+@click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
+@walk_options
+@choice(
+    "--granularity",
+    of=("chunk", "sentence"),
+    text="Whether a result is a chunk or a sentence.",
+)
+@click.option(
+    "--rerank",
+    metavar="NAME",
+    help="Put results in the order of a reranker: embedding, bm25, "
+    "cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
+)
+@click.option(
+    "--rerank-candidates",
+    type=int,
+    default=50,
+    help="Results that the reranker chooses from.",
+)
+@click.option(
+    "--score-threshold", type=float, help="Least cosine of a result, from -1 to 1."
+)
+@json_option
+@click.pass_obj
+def search(
+    settings: Settings,
+    /,
+    *,
+    question: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Answer QUESTION with sentences found by walking the graph."""
+    from knowtrail.graph.session import open_connection
+    from knowtrail.retrieval.display import show_result
+    from knowtrail.retrieval.rerank.stage import stage_of
+    from knowtrail.retrieval.search import check_threshold
+    from knowtrail.retrieval.search import search as answer
+
+    names = ("score_threshold", "rerank", "rerank_candidates")
+    least, rerank, candidates = chosen = [options.pop(name) for name in names]
+    check_threshold(least)
+    stage_of(rerank, candidates, k=options["k"], settings=settings)
+    asked = walk_asked(settings, question, options)
+    asked |= dict(zip(names, chosen, strict=True))
+    with open_connection(settings) as connection:
+        result = answer(connection, question, **asked)
+        tell_unknown_fields(connection, result.walk.corpus, asked["filter"])
+    shown = _found(result)
+    emit(shown, lambda: show_result(result, sys.stdout), as_json=as_json, indent=2)
+
+
+def _found(result: SearchResult) -> dict[str, Any]:
+    return {
+        **result.walk.as_dict(),
+        "results": [
+            {
+                "rank": rank,
+                "documentId": hit.chunk.document_id,
+                "title": hit.chunk.title,
+                "url": hit.chunk.url,
+                "chunkId": hit.chunk.id,
+                "sentenceIds": [s.id for s in hit.sentences],
+                "text": hit.text,
+                "score": hit.score,
+                "rerankScore": hit.rerank_score,
+                "hop": hit.hop,
+                "path": list(hit.path),
+                "filled": hit.filled,
+            }
+            for rank, hit in enumerate(result.hits, start=1)
+        ],
+    }
+
 
 _TRACE = click.option(
     "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."

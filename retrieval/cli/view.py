@@ -136,7 +136,7 @@ def index(
 @_told("style")
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
-    from knowtrail.retrieval.views.bloom import grass_text, perspective_text
+    from knowtrail.retrieval.views.styles import grass_text, perspective_text
 
     if bloom is None and grass is None:
         msg = "Say what to write: --bloom FILE.json, --grass FILE.grass, or both."
@@ -178,17 +178,20 @@ def _walk(
     algorithm: str,
     corpus: str | None,
 ) -> PicturedWalk:
-    from knowtrail.retrieval.views.walks import ask_walk, read_walk
+    from knowtrail.retrieval.traverse import traverse
+    from knowtrail.retrieval.views.walks import PicturedWalk, read_walk
 
     if traversal is not None:
         return read_walk(connection, traversal)
-    return ask_walk(
+    found = traverse(
         connection,
         question or "",
         algorithm=algorithm,
         corpus=corpus or settings.corpus,
         settings=settings,
+        record=False,
     )
+    return PicturedWalk(walk=found.walk, query=found.query)
 
 
 def _write(output: Path, picture: bytes | str) -> None:

@@ -2,26 +2,6 @@
 
 from __future__ import annotations
 
-from knowtrail.retrieval.procedures.registry import (
-    OPTIONS,
-    PROCEDURES,
-    Field,
-    Procedure,
-    Row,
-    acall,
-    call,
-    keywords,
-    options_from_text,
-)
+from knowtrail.retrieval.procedures.registry import acall, call
 
-__all__ = [
-    "OPTIONS",
-    "PROCEDURES",
-    "Field",
-    "Procedure",
-    "Row",
-    "acall",
-    "call",
-    "keywords",
-    "options_from_text",
-]
+__all__ = ["acall", "call"]

@@ -20,6 +20,7 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.files.packaged import packaged
@@ -244,8 +245,7 @@ class Procedure:
     """A named operation: what it must and may be given, and its rows.
 
     `module` has the Python function of its name, and the one with an `a` before it that
-    does not block. It is imported when it is called, so that to list procedures costs
-    nothing. `rows` makes rows of what the function returns.
+    does not block. `rows` makes rows of what the function returns.
     """
 
     name: str
@@ -257,14 +257,8 @@ class Procedure:
     rows: Callable[[Any], list[Row]]
 
     @property
-    def run(self) -> Callable[..., Any]:
-        """Return the Python function."""
-        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
-        return function
-
-    @property
     def arun(self) -> Callable[..., Awaitable[Any]]:
-        """Return the Python function that does not block."""
+        """Return the Python function that does not block, imported when asked for."""
         function: Callable[..., Awaitable[Any]] = getattr(
             import_module(self.module), f"a{self.name}"
         )
@@ -298,15 +292,17 @@ def call(
     over the option `record`. `on_text` is given the text of `ask` as it comes. Raises
     `InputError` if the procedure, an argument or an option is no good.
     """
-    procedure = _named(name)
-    asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
-    if on_text is not None and procedure.speaks:
-        asked["on_text"] = on_text
-    with camel_case_errors(), span("procedure", procedure=name):
-        result = procedure.run(
-            connection, embedder=embedder, settings=settings, **asked
-        )
-    return _told(procedure, result)
+    calling = acall(
+        name,
+        blocking(connection),
+        arguments,
+        options,
+        embedder=embedder,
+        settings=settings,
+        may_record=may_record,
+        on_text=on_text,
+    )
+    return at_once(calling)
 
 
 async def acall(
@@ -403,6 +399,7 @@ _ROWS: Mapping[str, Callable[[Any], list[Row]]] = {
     "traverse": _traverse_rows,
     "compare": _compare_rows,
     "ask": _ask_rows,
+    "embed": list,
 }
 
 
@@ -429,3 +426,6 @@ PROCEDURES: Mapping[str, Procedure] = {
     name: _procedure(name, told) for name, told in _TEXTS["procedures"].items()
 }
 """Every procedure by its name."""
+
+EMBED = _procedure("embed", _TEXTS["embed"])
+"""Of the managed server alone: it is behind no other door."""

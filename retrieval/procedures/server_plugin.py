@@ -41,14 +41,19 @@ from knowtrail.graph.errors import (
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.procedures.registry import PROCEDURES, Field, Procedure, call
+from knowtrail.retrieval.procedures.registry import (
+    EMBED,
+    OPTIONS,
+    PROCEDURES,
+    call,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import neo4j
 
-    from knowtrail.retrieval.procedures.registry import Kind, Row
+    from knowtrail.retrieval.procedures.registry import Kind, Procedure, Row
 
 _PROCEDURES = "org.neo4j.internal.kernel.api.procs"
 _DEEPEST = 20
@@ -193,8 +198,6 @@ class JavaTypes:
 
 
 def _description(procedure: Procedure) -> str:
-    from knowtrail.retrieval.procedures.registry import OPTIONS
-
     options = ", ".join(
         f"{OPTIONS[name].name} ({OPTIONS[name].kind})" for name in procedure.options
     )
@@ -281,23 +284,6 @@ STATE_SECONDS = 60.0
 CALLS_AT_ONCE = 16
 
 _log = logging.getLogger(__name__)
-
-EMBED = Procedure(
-    name="embed",
-    description=(
-        "Embed texts as they are with the model of a corpus, if the server has loaded "
-        "it or is about to; else there are no rows. Knowtrail's commands ask for it."
-    ),
-    arguments=(
-        Field(name="model", kind="STRING", description="name of the embedder"),
-        Field(name="texts", kind="LIST<STRING>", description="what is embedded"),
-    ),
-    options=(),
-    columns=(Field(name="vector", kind="LIST<FLOAT>", description="one a text"),),
-    module=__name__,
-    rows=list,
-)
-"""Of this server alone: it is neither in the registry nor behind other doors."""
 
 
 def register(resolver: Any) -> None:

@@ -79,7 +79,7 @@ class BaseReranker(ABC):
         are taken. Returns how many queries were written. Raises `ModelError` if a score
         is missing or no finite number.
         """
-        from knowtrail.retrieval.rerank.annotation import annotate
+        from knowtrail.retrieval.rerank.datasets import annotate
 
         return await annotate(
             self, source, target, document_limit=document_limit, progress=progress

@@ -121,54 +121,31 @@ def _kept(name: str, settings: Settings | None) -> BaseReranker:
     return load_reranker(name, settings=settings)
 
 
-def rerank_hits(
-    stage: Stage | None, task: Task, hits: tuple[Hit, ...]
+async def arerank_hits(
+    stage: Stage | None, task: Task, hits: Sequence[Hit], *, blocks: bool = False
 ) -> tuple[tuple[Hit, ...], Reranked | None]:
     """Return the best hits in the reranker's order; without a stage as they are.
 
     A chunk is scored by its whole text. Each hit then has those of its sentences that
-    no better hit has; a chunk of which none is left is left out.
+    no better hit has; a chunk of which none is left is left out. It waits for nothing
+    where it blocks.
     """
     if stage is None:
-        return hits, None
+        return tuple(hits), None
     begin = time.perf_counter()
-    scores = (
-        [hit.score for hit in hits]
-        if stage.reranker is None
-        else checked_scores(stage.reranker, task.question, _texts(task, hits))
-    )
-    return _ordered(task, hits, scores), _told(stage, hits, begin)
-
-
-async def arerank_hits(
-    stage: Stage | None, task: Task, hits: tuple[Hit, ...]
-) -> tuple[tuple[Hit, ...], Reranked | None]:
-    """Do as `rerank_hits` does, without blocking; see there."""
-    if stage is None:
-        return hits, None
-    begin = time.perf_counter()
-    scores = (
-        [hit.score for hit in hits]
-        if stage.reranker is None
-        else await achecked_scores(stage.reranker, task.question, _texts(task, hits))
-    )
-    return _ordered(task, hits, scores), _told(stage, hits, begin)
-
-
-def _told(stage: Stage, hits: Sequence[Hit], begin: float) -> Reranked:
-    """Return what was done since `begin`."""
-    return Reranked(
+    texts = [h.text if task.granularity == "sentence" else h.chunk.text for h in hits]
+    if stage.reranker is None:
+        scores = [hit.score for hit in hits]
+    elif blocks:
+        scores = checked_scores(stage.reranker, task.question, texts)
+    else:
+        scores = await achecked_scores(stage.reranker, task.question, texts)
+    reranked = Reranked(
         name=stage.name,
         candidates=len(hits),
         milliseconds=(time.perf_counter() - begin) * 1000,
     )
-
-
-def _texts(task: Task, hits: Sequence[Hit]) -> list[str]:
-    """Return what is scored: the sentence, or the whole chunk."""
-    if task.granularity == "sentence":
-        return [hit.text for hit in hits]
-    return [hit.chunk.text for hit in hits]
+    return _ordered(task, hits, scores), reranked
 
 
 def _ordered(

@@ -13,8 +13,9 @@ from knowtrail.graph.cli.rows import counted, plain_text
 from knowtrail.graph.files.templates import templates
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.corpora import find_corpus
-from knowtrail.retrieval.research.picture import walks_svg
 from knowtrail.retrieval.research.records import depth_first, open_questions, passages
+from knowtrail.retrieval.views.labels import cut, plain
+from knowtrail.retrieval.views.palette import COLORS, INK, OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,7 @@ STOPS = {
 }
 WEAK = 0.35
 """Cosine below which a sentence of all-MiniLM-L6-v2 hardly speaks to a question."""
+LABEL, GAP = 380, 24
 HELD = ("quoted", "supported")
 """Verdicts with which a claim stands in the report as found."""
 _FOLDER = Path(__file__).parent
@@ -300,6 +302,33 @@ def _picture(desk: Desk, state: ResearchState, cited: set[str]) -> str:
     steps = {row["question"]: row["steps"] for row in walks}
     walked = [q for q in depth_first(state["questions"]) if q["walked"]]
     return walks_svg([(q, steps.get(q["id"], [])) for q in walked], cited)
+
+
+def walks_svg(
+    rows: Sequence[tuple[SubQuestion, Sequence[Mapping[str, Any]]]], cited: set[str]
+) -> str:
+    """Return walks as SVG, a row a question, a dot a passage.
+
+    Documents have colours, those with a cited id a rim, hops a line.
+    """
+    steps = [step for _, walk in rows for step in walk]
+    visits = Counter(step["document"] for step in steps)
+    first = sorted(visits, key=lambda d: (d not in cited, -visits[d], d))
+    longest = max((len(walk) for _, walk in rows), default=0)
+    page = templates(_FOLDER).get_template("walks.svg")
+    return page.render(
+        width=max(LABEL + GAP * longest + 24, 640),
+        rows=rows,
+        cited=cited,
+        colors=dict(zip(first, COLORS, strict=False)),
+        titles={step["document"]: step["title"] for step in steps},
+        label=LABEL,
+        gap=GAP,
+        ink=INK,
+        others=OTHERS,
+        cut=cut,
+        plain=plain,
+    )
 
 
 def _camel_cased(value: object) -> object:

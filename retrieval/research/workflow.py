@@ -9,26 +9,28 @@ what comes next, so that a run goes on wherever it was left. Needs the extra `re
 from __future__ import annotations
 
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime  # noqa: TC002  (LangGraph reads the annotations)
 from langgraph.types import interrupt
 
+from knowtrail.ingest.extraction.stored_knowledge import SUPPORT
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.algorithms.hybrid import diverse
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.questions import check_question
-from knowtrail.retrieval.research.checking import verdict_on
 from knowtrail.retrieval.research.desk import Desk
 from knowtrail.retrieval.research.planning import followed, planned
 from knowtrail.retrieval.research.prompts import (
+    check_request,
     draft_request,
     notes_request,
     parse_notes,
     parse_numbered,
     parse_texts,
+    parse_verdict,
     plan_request,
 )
 from knowtrail.retrieval.research.records import (
@@ -38,12 +40,18 @@ from knowtrail.retrieval.research.records import (
     Reason,
     ResearchState,
     SubQuestion,
+    Verdict,
     Walked,
     open_questions,
     sub_question,
 )
 from knowtrail.retrieval.traverse import traverse
 from knowtrail.retrieval.walk import RankedChunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from knowtrail.retrieval.research.records import Judge, VerdictWord
 
 Steps: TypeAlias = Literal[
     "plan", "approve", "walk", "note", "draft", "check", "__end__"
@@ -367,7 +375,7 @@ def check(state: ResearchState, runtime: Runtime[Desk]) -> ResearchState:
         if claim["id"] not in cited:
             continue
         texts = [stored[s]["text"] for s in cited[claim["id"]] if s in stored]
-        verdict, cost = verdict_on(desk, claim, texts, cost)
+        verdict, cost = _verdict(desk, claim, texts, cost)
         claims[-1] = {**claim, "verdict": verdict}
         desk.store(state | {"cost": cost}, claims=claims[-1:])
     waiting = open_questions(state["questions"])
@@ -375,3 +383,30 @@ def check(state: ResearchState, runtime: Runtime[Desk]) -> ResearchState:
     changed: ResearchState = {"claims": claims, "cost": cost, "stop": stop}
     desk.store(state | changed, status="complete")
     return changed
+
+
+def _verdict(
+    desk: Desk, claim: Claim, texts: Sequence[str], cost: Cost
+) -> tuple[Verdict, Cost]:
+    """Return what the texts of its sentences say to a claim, and the cost after it.
+
+    A claim that is one of them word for word is a quotation. The model judges others;
+    where it cannot, the best cosine does, with the least one of a supported fact.
+    """
+    word: VerdictWord | None
+    by: Judge = "text"
+    score = None
+    if not texts:
+        word = "gone"
+    elif claim["text"] in texts:
+        word = "quoted"
+    else:
+        request = check_request(claim["text"], texts, desk.prompt_tokens)
+        word, cost = desk.asked(cost, request, parse_verdict)
+        by = "model"
+    if word is None:
+        vectors = desk.vectors([claim["text"], *texts])
+        score = float(cosines(vectors[0], vectors[1:]).max())
+        word, by = ("supported" if score >= SUPPORT else "unsupported"), "cosine"
+    key = content_key("verdict", claim["id"])
+    return Verdict(id=key, verdict=word, by=by, score=score), cost

@@ -16,7 +16,7 @@ from starlette.routing import Match
 
 from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError, near_name
-from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.procedures.registry import PROCEDURES
 from knowtrail.retrieval.serve.backend import metrics_response
 from knowtrail.retrieval.serve.explorer import about, file_response, read_rows
 from knowtrail.retrieval.serve.gate import Gate, until_gone, within
@@ -37,9 +37,8 @@ from knowtrail.retrieval.serve.row_formats import (
 )
 from knowtrail.retrieval.serve.signatures import (
     QUERY_ID,
-    get_description,
     metrics_description,
-    post_description,
+    procedure_description,
     signature,
     template_description,
     with_keys,
@@ -48,7 +47,7 @@ from knowtrail.retrieval.serve.signatures import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from knowtrail.retrieval.procedures import Procedure
+    from knowtrail.retrieval.procedures.registry import Procedure
     from knowtrail.retrieval.serve.backend import GraphBackend, TemplateDoor
 
 DESCRIPTION = (
@@ -162,10 +161,9 @@ class _Routes:
             for ending, (media_type, form) in forms.items():
                 handler = _handler(partial(form, procedure))
                 path = f"/procedures/{procedure.name}{ending}"
-                described = get_description(procedure, media_type)
-                _add(app, path, handler, described=described)
-                described = post_description(procedure, media_type)
-                _add(app, path, handler, method="POST", described=described)
+                for method in ("GET", "POST"):
+                    described = procedure_description(procedure, media_type, method)
+                    _add(app, path, handler, method=method, described=described)
         for method in ("GET", "POST"):
             unknown = _handler(self.unknown)
             _add(app, "/procedures/{name:path}", unknown, method=method, hidden=True)
@@ -197,11 +195,12 @@ class _Routes:
 
     async def ready(self) -> Response:
         """Say whether database, corpus and model are there; 503 until they are."""
-        readiness = await self.backend.readiness()
+        parts = await self.backend.readiness()
+        ready = all(said == "ok" for said in parts.values())
         return JSONResponse(
-            {"ready": readiness.ready, **readiness.parts},
-            status_code=200 if readiness.ready else 503,
-            headers={} if readiness.ready else {"Retry-After": "1"},
+            {"ready": ready, **parts},
+            status_code=200 if ready else 503,
+            headers={} if ready else {"Retry-After": "1"},
         )
 
     async def metrics(self) -> Response:
@@ -302,8 +301,8 @@ class _Routes:
         if stored is None:
             msg = f"No Query has the id {query_id[:80]!r}: store one, and commit it."
             raise HTTPException(404, msg)
-        own = {} if stored.corpus is None else {"corpus": stored.corpus}
-        return {"question": stored.text, **own, **values}
+        own = {} if stored["corpus"] is None else {"corpus": stored["corpus"]}
+        return {"question": stored["text"], **own, **values}
 
 
 def _handler(

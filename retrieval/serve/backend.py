@@ -8,7 +8,6 @@ import threading
 import time
 from collections import OrderedDict
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import shown_value
@@ -16,9 +15,14 @@ from knowtrail.graph.db.user_statements import aread_statement
 from knowtrail.graph.errors import InputError, KnowtrailError
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
-from knowtrail.retrieval.procedures import PROCEDURES, acall, keywords
-from knowtrail.retrieval.procedures.registry import camel_case_errors
+from knowtrail.retrieval.procedures import acall
+from knowtrail.retrieval.procedures.registry import (
+    PROCEDURES,
+    camel_case_errors,
+    keywords,
+)
 from knowtrail.retrieval.serve.request_values import check_known, read_values
+from knowtrail.retrieval.serve.signatures import TEMPLATE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -36,26 +40,6 @@ CORPUS_SECONDS = 5.0
 """How often a database without a corpus is asked whether it has one."""
 NOT_LOADED = "not loaded, see the log"
 """Anybody may ask whether the server is ready: the reason may name files."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredQuestion:
-    """The question of a stored Query, and its corpus where the node says one."""
-
-    text: str
-    corpus: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Readiness:
-    """Whether calls can be answered: what each part says, `ok` where it is ready."""
-
-    parts: Mapping[str, str]
-
-    @property
-    def ready(self) -> bool:
-        """Return whether every part is ready."""
-        return all(said == "ok" for said in self.parts.values())
 
 
 class GraphBackend:
@@ -135,32 +119,25 @@ class GraphBackend:
         """Run a statement that reads this database alone."""
         return await aread_statement(self._connection, text, params, limit=limit)
 
-    async def question(self, query_id: str) -> StoredQuestion | None:
-        """Return the question of a stored Query; None where there is none."""
+    async def question(self, query_id: str) -> Mapping[str, str | None] | None:
+        """Return `text` and `corpus`, where it has one, of a stored Query, or None."""
         rows = await self._connection.aread("retrieval/stored_question", id=query_id)
-        if not rows:
-            return None
-        return StoredQuestion(text=rows[0]["text"], corpus=rows[0]["corpus"])
+        return rows[0] if rows else None
 
-    async def readiness(self) -> Readiness:
-        """Say whether database, corpus and embedder are there."""
+    async def readiness(self) -> dict[str, str]:
+        """Say of database, corpus and model whether they are there, `ok` where so."""
+        database, corpus = "ok", "unknown"
         try:
             async with asyncio.timeout(READY_SECONDS):
-                stored = await acorpora(self._connection)
+                names = [one.name for one in await acorpora(self._connection)]
+            wanted = self._settings.corpus
+            there = bool(names) if wanted is None else wanted in names
+            corpus = "ok" if there else "none stored"
         except TimeoutError:
-            waited = f"no answer yet: waited {READY_SECONDS:g} s for its corpora"
-            return self._ready(waited, "unknown")
+            database = f"no answer yet: waited {READY_SECONDS:g} s for its corpora"
         except KnowtrailError:
-            return self._ready("no answer", "unknown")
-        wanted = self._settings.corpus
-        names = [info.name for info in stored]
-        there = bool(names) if wanted is None else wanted in names
-        return self._ready("ok", "ok" if there else "none stored")
-
-    def _ready(self, database: str, corpus: str) -> Readiness:
-        return Readiness(
-            parts={"database": database, "corpus": corpus, "model": self._models}
-        )
+            database = "no answer"
+        return {"database": database, "corpus": corpus, "model": self._models}
 
     def _with_corpus(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options with the settings' corpus where they name none."""
@@ -176,7 +153,6 @@ MOST_CORPORA = 8
 """Corpora whose names are held at once; the one that was asked longest ago goes."""
 
 _DIGITS = 9
-_KNOWN = frozenset({"question", "conversation", "corpus", "language", "k", "strict"})
 
 
 def _is_true(value: object) -> bool:
@@ -205,7 +181,7 @@ class TemplateDoor:
         found; without it those of the corpus that is served, or else all.
         """
         values = read_values(call.query, call.body)
-        check_known(values, _KNOWN)
+        check_known(values, TEMPLATE_FIELDS)
         for name in ("question", "conversation", "corpus", "language"):
             if not isinstance(values.get(name, ""), str):
                 raise InputError(f"{name} is {shown_value(values[name])}: give a text.")

@@ -12,8 +12,7 @@ from knowtrail.graph.db.statements import statement, statement_names, statement_
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.algorithms import ALGORITHMS
 from knowtrail.retrieval.serve.request_values import check_known
-from knowtrail.retrieval.views.elements import Elements, named, style_table
-from knowtrail.retrieval.views.network import EXPLORER
+from knowtrail.retrieval.views.network import EXPLORER, Elements, named, style_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,6 @@ import logging
 import signal
 import socket
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -104,14 +103,6 @@ LONGEST_HEAD = 256 * 1024
 BACKLOG = 128
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How many calls run at once, and how many seconds each may take."""
-
-    places: int = 4
-    seconds: float = 60.0
-
-
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a taken port is known at once.
 
@@ -146,19 +137,19 @@ async def serve(
     bound: socket.socket,
     *,
     rules: Rules,
-    limits: Limits,
+    places: int,
+    seconds: float,
     started: Callable[[], None],
 ) -> None:
-    """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds."""
+    """Serve until SIGTERM or Ctrl-C; then finish what runs, for five seconds.
+
+    So many calls run at once, and each may take so many seconds.
+    """
     async with await AsyncConnection.open(settings) as connection:
-        backend = GraphBackend(connection, settings, seconds=limits.seconds)
+        backend = GraphBackend(connection, settings, seconds=seconds)
         door = TemplateDoor(settings)
         app = create_app(
-            backend,
-            rules=rules,
-            places=limits.places,
-            seconds=limits.seconds,
-            templates=door,
+            backend, rules=rules, places=places, seconds=seconds, templates=door
         )
         loading = asyncio.create_task(backend.load_models())
         try:

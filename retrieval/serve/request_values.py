@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files.lines import no_constant
-from knowtrail.retrieval.procedures import options_from_text
+from knowtrail.retrieval.procedures.registry import options_from_text
 from knowtrail.retrieval.serve.gate import CLIENT_GONE
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
@@ -26,18 +25,11 @@ if TYPE_CHECKING:
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
 
+    _Picture = tuple[str, str, str, Callable[[], bytes | str]]
+    """A section of the page; a file, what it shows, and what draws it."""
+
 _LOG = logging.getLogger(__name__)
 _LIMITS: dict[str, Any] = {"chunks": 3_000, "edges": 2_000, "projection": "pca"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Picture:
-    """A picture of a section of the page: its file, and what draws it."""
-
-    section: str
-    file: str
-    title: str
-    draw: Callable[[], bytes | str]
 
 
 def write_index(
@@ -63,20 +55,20 @@ def write_index(
             msg = f"Cannot make {folder}: {error.strerror}. Choose another place."
             raise StorageError(msg) from error
     pictures = list(_pictures(connection, corpus, documents, walks))
-    drawn = []
-    for number, picture in enumerate(pictures, start=1):
-        progress("pictures", number - 1, len(pictures))
+    drawn: dict[str, list[tuple[str, str]]] = {}
+    for number, (section, file, title, draw) in enumerate(pictures):
+        progress("pictures", number, len(pictures))
         try:
-            write_file(folder / picture.file, picture.draw())
-            drawn.append(picture)
+            write_file(folder / file, draw())
+            drawn.setdefault(section, []).append((file, plain(title)))
         except InputError as error:
-            _LOG.warning("%s is left out: %s", picture.title, error)
+            _LOG.warning("%s is left out: %s", title, error)
     progress("pictures", len(pictures), len(pictures))
     if not drawn:
         msg = f"Nothing of corpus {corpus!r} could be drawn: ingest documents first."
         raise InputError(msg)
     page = folder / "index.html"
-    write_file(page, _page(corpus, drawn))
+    write_file(page, rendered("index.html", title=plain(corpus), sections=drawn))
     return page
 
 
@@ -88,29 +80,22 @@ def _pictures(
 
     links, title = statement("retrieval/view_links"), f"Links of {corpus}"
     near = "The corpus in space"
-    yield _Picture(
-        section=near, file="space.png", title=near, draw=lambda: space(".png")
-    )
-    yield _Picture(
-        section=near,
-        file="space.html",
-        title="The same, to turn",
-        draw=lambda: space(".html"),
-    )
-    yield _Picture(
-        section=near,
-        file="links.html",
-        title="Documents with their links and themes",
-        draw=lambda: network_page(connection, links, {"corpus": corpus}, title=title),
+    yield near, "space.png", near, lambda: space(".png")
+    yield near, "space.html", "The same, to turn", lambda: space(".html")
+    yield (
+        near,
+        "links.html",
+        "Documents with their links and themes",
+        lambda: network_page(connection, links, {"corpus": corpus}, title=title),
     )
     rows = connection.read("retrieval/view_traversals", corpus=corpus, limit=walks)
     for number, row in enumerate(rows, start=1):
         walk = read_walk(connection, row["id"]).walk
-        yield _Picture(
-            section=f"The last {counted(len(rows), 'walk')}",
-            file=f"walk-{number}.png",
-            title=f"{walk.question} ({walk.algorithm}, traversal {row['id']})",
-            draw=lambda walk=walk: path_of(  # type: ignore[misc] # bound now
+        yield (
+            f"The last {counted(len(rows), 'walk')}",
+            f"walk-{number}.png",
+            f"{walk.question} ({walk.algorithm}, traversal {row['id']})",
+            lambda walk=walk: path_of(  # type: ignore[misc] # bound now
                 connection, walk, layout="global", suffix=".png"
             ),
         )
@@ -119,19 +104,11 @@ def _pictures(
         key=lambda document: (document.title, document.id),
     )
     for number, document in enumerate(found[:documents], start=1):
-        yield _Picture(
-            section=f"{min(documents, len(found))} of {len(found)} documents",
-            file=f"document-{number}.png",
-            title=document.title,
-            draw=lambda key=document.id: matrix_of(  # type: ignore[misc] # bound now
+        yield (
+            f"{min(documents, len(found))} of {len(found)} documents",
+            f"document-{number}.png",
+            document.title,
+            lambda key=document.id: matrix_of(  # type: ignore[misc] # bound now
                 connection, key, corpus=corpus, suffix=".png"
             ),
         )
-
-
-def _page(corpus: str, pictures: list[_Picture]) -> str:
-    sections: dict[str, list[tuple[str, str]]] = {}
-    for picture in pictures:
-        shown = (picture.file, plain(picture.title))
-        sections.setdefault(picture.section, []).append(shown)
-    return rendered("index.html", title=plain(corpus), sections=sections)

@@ -12,13 +12,13 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.corpus import asked_corpora
-from knowtrail.retrieval.views.grid import Segment
+from knowtrail.retrieval.views.layout import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.views.grid import Matrix
+    from knowtrail.retrieval.views.layout import Matrix
 
 MAX_CHUNKS = 60_000
 """Chunks that a matrix is made of at most: 90 MB at 384 dimensions."""

@@ -49,6 +49,16 @@ class Scene:
     scores: npt.NDArray[np.float64] | None
     axes: tuple[str, str, str]
 
+    @property
+    def places(self) -> dict[str, int]:
+        """Which chunk is which row."""
+        return {row.id: n for n, row in enumerate(self.rows)}
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Of the walk, if there is one."""
+        return () if self.walk is None else self.walk.steps
+
 
 def coordinates(points: npt.NDArray[np.float64]) -> dict[str, list[float | None]]:
     """Return points `(n, 3)`, or lines `(n, 2, 3)` with gaps behind, for Plotly."""
@@ -67,7 +77,7 @@ def rounded(values: npt.NDArray[np.float64]) -> list[float | None]:
 
 def scene_traces(scene: Scene) -> list[dict[str, Any]]:
     """Return edges, documents, the question and the walk, in drawing order."""
-    places = {row.id: n for n, row in enumerate(scene.rows)}
+    places = scene.places
     traces = _edges(scene, places)
     members: dict[str, list[int]] = {document: [] for document in scene.styles}
     for n, row in enumerate(scene.rows):
@@ -80,19 +90,15 @@ def scene_traces(scene: Scene) -> list[dict[str, Any]]:
             others += numbers
     if others:
         traces.append(_others(scene, others))
-    if scene.walk is not None:
-        traces += _considered(scene, places) + _hops(scene, places)
-        traces += _steps(scene, places)
+    traces += _hops(scene, places) + _steps(scene, places)
     if scene.query is not None:
         traces.append(_question(scene))
     return traces
 
 
-def hops_of(
-    scene: Scene, places: Mapping[str, int]
-) -> dict[bool, list[tuple[int, int]]]:
+def hops_of(scene: Scene) -> dict[bool, list[tuple[int, int]]]:
     """Return the edges that the walk followed as rows, those that jump by True."""
-    steps = () if scene.walk is None else scene.walk.steps
+    places, steps = scene.places, scene.steps
     hops: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
     for n in range(1, len(steps)):
         before, here = steps[n - 1].chunk, steps[n].chunk
@@ -113,39 +119,39 @@ def _edges(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
             for e in scene.edges
             if e.scope == scope
         ]
-        if pairs:
-            traces.append(_line(scene, pairs, name, {"color": color, "width": 1.5}))
+        traces += _lines(scene, pairs, name, {"color": color, "width": 1.5})
     return traces
 
 
-def _line(
+def _lines(
     scene: Scene,
     pairs: Sequence[tuple[int, int]],
     name: str,
     line: Mapping[str, Any],
     *,
     rank: int = 2_000,
-) -> dict[str, Any]:
-    """Return lines between pairs of points."""
-    return {
+) -> list[dict[str, Any]]:
+    """Return lines between pairs of points, one trace if there are any."""
+    trace = {
         "type": "scatter3d",
         "mode": "lines",
-        **coordinates(scene.points[np.array(pairs)]),
+        **coordinates(scene.points[np.array(pairs, dtype=int).reshape(-1, 2)]),
         "name": name,
         "legendrank": rank,
         "line": dict(line),
         "hoverinfo": "skip",
     }
+    return [trace] if pairs else []
 
 
 def _document(scene: Scene, numbers: Sequence[int], style: Style) -> dict[str, Any]:
+    first = scene.rows[numbers[0]]
     walked = scene.walk is None or any(
-        step.chunk.document_id == scene.rows[numbers[0]].document
-        for step in scene.walk.steps
+        step.chunk.document_id == first.document for step in scene.steps
     )
     return {
         **_points(scene, numbers),
-        "name": markup(cut(scene.rows[numbers[0]].title, 32)),
+        "name": markup(cut(first.title, 32)),
         "marker": {
             "size": (5 if walked else 4) * (1.0 if len(scene.rows) <= _DENSE else 0.65),
             "color": style.color,
@@ -189,38 +195,29 @@ def _hover(scene: Scene, number: int) -> str:
     return f"{head}<br>{wrapped(row.text)}"
 
 
-def _considered(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    if scene.walk is None:
-        return []
-    pairs = [
+def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return what the walk considered, and where it went."""
+    considered = [
         (places[step.chunk.id], places[chunk.id])
-        for step in scene.walk.steps
+        for step in scene.steps
         for chunk in step.considered
         if step.chunk.id in places and chunk.id in places
     ]
-    if not pairs:
-        return []
+    hops = hops_of(scene)
     line = {"color": "rgba(29,35,41,0.25)", "width": 1.5}
-    return [_line(scene, pairs, "considered", line)]
-
-
-def _hops(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    hops = hops_of(scene, places)
+    jump = {"color": JUMP, "width": 6, "dash": "dash"}
     return [
-        _line(scene, pairs, name, line, rank=3)
-        for pairs, name, line in (
-            (hops[False], "hop", {"color": PATH, "width": 6}),
-            (hops[True], "jump", {"color": JUMP, "width": 6, "dash": "dash"}),
-        )
-        if pairs
+        *_lines(scene, considered, "considered", line),
+        *_lines(scene, hops[False], "hop", {"color": PATH, "width": 6}, rank=3),
+        *_lines(scene, hops[True], "jump", jump, rank=3),
     ]
 
 
 def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
-    steps = () if scene.walk is None else scene.walk.steps
-    drawn = [step for step in steps if step.chunk.id in places]
+    drawn = [step for step in scene.steps if step.chunk.id in places]
     if not drawn:
         return []
+    end = scene.steps[-1]
     rows = [places[step.chunk.id] for step in drawn]
     trace = _points(scene, rows)
     trace["hovertext"] = [
@@ -233,15 +230,11 @@ def _steps(scene: Scene, places: Mapping[str, int]) -> list[dict[str, Any]]:
         "marker": {
             "size": [11 if is_anchor(step) else 8 for step in drawn],
             "symbol": [
-                "diamond"
-                if is_anchor(step)
-                else "square"
-                if step is steps[-1]
-                else "circle"
+                "diamond" if is_anchor(step) else "square" if step is end else "circle"
                 for step in drawn
             ],
             "color": [
-                ANCHOR if is_anchor(step) else STOP if step is steps[-1] else "#ffffff"
+                ANCHOR if is_anchor(step) else STOP if step is end else "#ffffff"
                 for step in drawn
             ],
             "line": {"color": PATH, "width": 2},
@@ -302,20 +295,18 @@ def scene_layout(scene: Scene) -> dict[str, Any]:
 def _camera(scene: Scene) -> dict[str, Any]:
     """Look at the middle of everything, or half way from there to that of the walk."""
     center = np.zeros(3)
-    places = {row.id: n for n, row in enumerate(scene.rows)}
-    steps = () if scene.walk is None else scene.walk.steps
-    walked = [places[s.chunk.id] for s in steps if s.chunk.id in places]
+    places = scene.places
+    walked = [places[s.chunk.id] for s in scene.steps if s.chunk.id in places]
     spans = np.ptp(scene.points, axis=0)
     if walked and bool(np.all(spans > 0)):
         middle = (scene.points.max(axis=0) + scene.points.min(axis=0)) / 2
         scale = float(np.prod(spans)) ** (1 / 3)
         center = (scene.points[walked].mean(axis=0) - middle) / scale / 2
-    eye = center + _EYE
-    names = "xyz"
-    return {
-        "center": dict(zip(names, rounded(center), strict=True)),
-        "eye": dict(zip(names, rounded(eye), strict=True)),
-    }
+    return {"center": _at(center), "eye": _at(center + _EYE)}
+
+
+def _at(point: _Point) -> dict[str, float | None]:
+    return dict(zip("xyz", rounded(point), strict=True))
 
 
 def leaders(scene: Scene) -> dict[str, Any]:
@@ -333,10 +324,9 @@ def leaders(scene: Scene) -> dict[str, Any]:
 
 def _labels(scene: Scene) -> list[tuple[_Point, _Point, str, str]]:
     """Return where labels of steps and question stand, points, texts and colours."""
-    places = {row.id: n for n, row in enumerate(scene.rows)}
-    steps = () if scene.walk is None else scene.walk.steps
+    places = scene.places
     at: dict[int, list[int]] = {}
-    for step in steps:
+    for step in scene.steps:
         if step.chunk.id in places:
             at.setdefault(places[step.chunk.id], []).append(step.index)
     found = [
@@ -360,7 +350,7 @@ def _numbers(scene: Scene) -> list[dict[str, Any]]:
     return [
         {
             **_LOOK["number"],
-            **dict(zip("xyz", rounded(at), strict=True)),
+            **_at(at),
             "text": f"<b>{text}</b>",
             "bordercolor": color,
             "font": {"size": 14, "color": color},
@@ -374,7 +364,7 @@ def _titles(scene: Scene) -> list[dict[str, Any]]:
     for n, row in enumerate(scene.rows):
         members.setdefault(row.document, []).append(n)
     if scene.walk is not None:
-        walked = [step.chunk.document_id for step in scene.walk.steps]
+        walked = [step.chunk.document_id for step in scene.steps]
         chosen = [d for d in dict.fromkeys(walked) if d in members]
         chosen = chosen if len(chosen) <= _MOST_WALKED else []
     else:
@@ -382,10 +372,9 @@ def _titles(scene: Scene) -> list[dict[str, Any]]:
     found = []
     for document in chosen:
         numbers = members[document]
-        middle = rounded(scene.points[numbers].mean(axis=0))
         found.append({
             **_LOOK["title"],
-            **dict(zip("xyz", middle, strict=True)),
+            **_at(scene.points[numbers].mean(axis=0)),
             "text": markup(cut(scene.rows[numbers[0]].title, 28)),
             "font": {"size": 13, "color": scene.styles[document].color},
         })

@@ -15,8 +15,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.projection import Moments, fit_projection
-from knowtrail.retrieval.views.grid import least_stride
-from knowtrail.retrieval.views.layout import Heading
+from knowtrail.retrieval.views.layout import Heading, least_stride
 from knowtrail.retrieval.views.page import page_of
 from knowtrail.retrieval.views.palette import style_documents
 from knowtrail.retrieval.views.reading import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from knowtrail.retrieval.views.palette import (
     PATH,
     STOP,
 )
-from knowtrail.retrieval.views.path import lines_drawn
 from knowtrail.retrieval.views.scene import hops_of
 from knowtrail.retrieval.views.walks import is_anchor
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from knowtrail.retrieval.views.grid import Grid
-    from knowtrail.retrieval.views.path import Mark, Panel
+    from knowtrail.retrieval.views.layout import Grid
+    from knowtrail.retrieval.views.matrix import Mark, Panel
     from knowtrail.retrieval.views.scene import Scene
     from knowtrail.retrieval.walk import Step
 
@@ -64,6 +64,17 @@ def path_picture(panels: Sequence[Panel], heading: Heading, suffix: str) -> byte
     told = [_told(panel) for panel in panels]
     height = None if rows == 1 else 330 * rows + 60
     return svg_page(heading, picture.decode(), told, height=height)
+
+
+def lines_drawn(panels: Sequence[Panel]) -> set[str]:
+    """Return which lines of `palette.LINES` are drawn."""
+    jumps = {hop.jump for panel in panels for hop in panel.hops} | {
+        one.grid.segments[0].document != after.grid.segments[0].document
+        for one, after in pairwise(panels)
+        if after.arrival is not None
+    }
+    drawn = {JUMPED if jump else HOP for jump in jumps}
+    return drawn | {LEADS for p in panels for mark in p.marks if mark.aside}
 
 
 def _whole(panel: Panel, heading: Heading) -> Figure:
@@ -127,8 +138,8 @@ def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
         axes: Any = cells[0]
         axes.computed_zorder = False  # else points cover the question and the walk
         _cloud(axes, scene)
-        places = {row.id: n for n, row in enumerate(scene.rows)}
-        hops = hops_of(scene, places)
+        places = scene.places
+        hops = hops_of(scene)
         for jump, pairs in hops.items():
             for pair in pairs:
                 _stroke(axes, scene.points[list(pair)], jump=jump)
@@ -137,7 +148,7 @@ def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
             star |= {"linestyle": "none", "color": JUMP, "zorder": 25}
             axes.plot(*scene.query[:, None], **star, label="question")
         if scene.walk is not None:
-            steps = [s for s in scene.walk.steps if s.chunk.id in places]
+            steps = [s for s in scene.steps if s.chunk.id in places]
             at = scene.points[[places[step.chunk.id] for step in steps]]
             moved = _numbers(axes, at, steps, scene)
         axes.set(xticklabels=[], yticklabels=[], zticklabels=[])
@@ -151,11 +162,11 @@ def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
 
 def _cloud(axes: Any, scene: Scene) -> None:
     """Draw the chunks, one colour a document, and what is similar between documents."""
-    places = {row.id: n for n, row in enumerate(scene.rows)}
+    places = scene.places
     for edge in scene.edges:
         ends = scene.points[[places[edge.source], places[edge.target]]]
         axes.plot(*ends.T, color="#7a8490", linewidth=0.4, alpha=0.2, zorder=1)
-    walked = {step.chunk.document_id for step in scene.walk.steps} if scene.walk else ()
+    walked = {step.chunk.document_id for step in scene.steps}
     for document, style in scene.styles.items():
         rows = [n for n, row in enumerate(scene.rows) if row.document == document]
         axes.scatter(
@@ -185,7 +196,6 @@ def _numbers(
     axes: Any, points: npt.NDArray[np.float64], steps: Sequence[Step], scene: Scene
 ) -> bool:
     """Number the steps at their points; return whether any number stands beside."""
-    last = None if scene.walk is None else scene.walk.steps[-1]
     seen = _seen(axes, points)
     order = np.argsort(-seen[:, 1], kind="stable")
     taken = [] if scene.query is None else [*_seen(axes, scene.query[None])]
@@ -206,7 +216,7 @@ def _numbers(
             fontsize=9,
             weight="bold",
             zorder=30,
-            bbox=_box(anchor=is_anchor(steps[n]), stop=steps[n] is last),
+            bbox=_box(anchor=is_anchor(steps[n]), stop=steps[n] is scene.steps[-1]),
         )
     placed = np.array(taken[len(taken) - len(order) :]).reshape(-1, 2)
     return not np.array_equal(placed, seen[order])

@@ -1,7 +1,10 @@
 """How each kind of node and relationship looks, in every viewer.
 
 One table, `styles.json`, gives the colours, sizes, captions and properties for Bloom,
-Neo4j Browser and our own graph pictures, so that they agree.
+Neo4j Browser and our own graph pictures, so that they agree. Of it a perspective and a
+style sheet are made by templates beside this file; the search phrases of the
+perspective are the statements in `cypher/bloom/`. Ids and times are always the same, so
+that the files are, too.
 """
 
 from __future__ import annotations
@@ -11,6 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from knowtrail.graph.db.statements import statement, statement_record
+from knowtrail.retrieval.views.page import rendered
+from knowtrail.retrieval.views.palette import darker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +80,41 @@ RELATIONSHIPS = tuple(
     for row in _TABLE["relationships"]
 )
 """The types that are stored."""
+
+FORMAT = "2.21.0"
+"""The perspective format that is written."""
+
+_SEARCH: dict[str, Any] = json.loads(
+    Path(__file__).with_name("phrases.json").read_bytes()
+)
+"""Phrases, and parameter -> the label and property whose values Bloom suggests."""
+
+PHRASES: Mapping[str, str] = _SEARCH["phrases"]
+"""What one types in Bloom -> the statement that answers."""
+
+
+def perspective_text() -> str:
+    """Return the perspective as the text of a JSON file."""
+    return json.dumps(perspective(), ensure_ascii=False, indent=2) + "\n"
+
+
+def perspective() -> dict[str, Any]:
+    """Return the perspective as JSON values."""
+    text = rendered(
+        "perspective.json",
+        format=FORMAT,
+        nodes=NODES,
+        relationships=RELATIONSHIPS,
+        statement=statement,
+        record=statement_record,
+        **_SEARCH,
+    )
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def grass_text() -> str:
+    """Return the style sheet for Neo4j Browser."""
+    return rendered(
+        "browser.grass", nodes=NODES, relationships=RELATIONSHIPS, darker=darker
+    )

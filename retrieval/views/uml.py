@@ -261,8 +261,8 @@ def lay_out(
 
     `children` are the kinds of each class, in order; those of None are roots.
     """
-    layer = _Layer(heights, children, width)
-    layouts = (layer.roots(limit) for limit in _limits(heights))
+    limits = _limits(heights)
+    layouts = (_block(None, limit, heights, children, width) for limit in limits)
     best = min(layouts, key=lambda b: (max(b.width / _SHAPE, b.height), b.width))
     return dict(best.places)
 
@@ -277,55 +277,38 @@ def _limits(heights: Mapping[str, float]) -> Iterator[float]:
     yield total
 
 
-class _Layer:
-    """Lays out a tree for one limit after the other."""
-
-    def __init__(
-        self,
-        heights: Mapping[str, float],
-        children: Mapping[str | None, Sequence[str]],
-        width: float,
-    ) -> None:
-        self._heights = heights
-        self._children = children
-        self._width = width
-
-    def roots(self, limit: float) -> _Block:
-        roots = [self._block(name, limit) for name in self._children.get(None, ())]
-        places: dict[str, Place] = {}
-        right = bottom = 0.0
-        for column in _columns(roots, limit):
-            left = right + BESIDE if places else 0.0
-            top = 0.0
-            for block in column:
-                places |= {n: p.moved(left, top) for n, p in block.places.items()}
-                right = max(right, left + block.width)
-                top += block.height + GAP
-            bottom = max(bottom, top - GAP)
-        return _Block(width=right, height=bottom, places=places)
-
-    def _block(self, name: str, limit: float) -> _Block:
-        height = self._heights[name]
-        places = {name: Place(x=0, y=0)}
-        kinds = self._children.get(name, ())
-        left_over = max(limit - height - GAP, 1.0)
-        blocks = [self._block(kind, left_over) for kind in kinds]
-        columns = _columns(blocks, left_over)
-        start = height + (GAP if len(columns) < 2 else TRUNK + BELOW_TRUNK)
-        left, right, bottom = float(DROP), self._width, height
-        names = iter(kinds)
-        for column in columns:
-            top = start
-            for block in column:
-                kind = next(names)
-                x = left + INDENT
-                places |= {n: p.moved(x, top) for n, p in block.places.items()}
-                places[kind] = Place(x=x, y=top, line=left, trunk=height + TRUNK)
-                right = max(right, x + block.width)
-                bottom = max(bottom, top + block.height)
-                top += block.height + GAP
-            left = right + BESIDE
-        return _Block(width=right, height=bottom, places=places)
+def _block(
+    name: str | None,
+    limit: float,
+    heights: Mapping[str, float],
+    children: Mapping[str | None, Sequence[str]],
+    width: float,
+) -> _Block:
+    """Lay out a class with its kinds below it, or the roots, for one limit."""
+    places: dict[str, Place] = {}
+    left = right = start = bottom = indent = 0.0
+    if name is not None:
+        places[name] = Place(x=0, y=0)
+        left, right, bottom, indent = float(DROP), width, heights[name], INDENT
+        limit = max(limit - bottom - GAP, 1.0)
+    kinds = children.get(name, ())
+    blocks = [_block(kind, limit, heights, children, width) for kind in kinds]
+    columns, trunk = _columns(blocks, limit), bottom + TRUNK
+    if name is not None:
+        start = bottom + (GAP if len(columns) < 2 else TRUNK + BELOW_TRUNK)
+    names = iter(kinds)
+    for column in columns:
+        top, x = start, left + indent
+        for block in column:
+            kind = next(names)
+            places |= {n: p.moved(x, top) for n, p in block.places.items()}
+            if name is not None:
+                places[kind] = Place(x=x, y=top, line=left, trunk=trunk)
+            right = max(right, x + block.width)
+            bottom = max(bottom, top + block.height)
+            top += block.height + GAP
+        left = right + BESIDE
+    return _Block(width=right, height=bottom, places=places)
 
 
 def _columns(blocks: Sequence[_Block], limit: float) -> list[list[_Block]]:

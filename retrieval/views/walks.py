@@ -1,4 +1,4 @@
-"""The walk of a picture: a recorded one by its id, or a question walked now."""
+"""The walk of a picture: a recorded one by its id, and what is said of a walk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from knowtrail.retrieval.walk import (
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
 GONE = -1
@@ -39,25 +38,6 @@ class PicturedWalk:
 
     walk: Walk
     query: Vector | None = None
-
-
-def ask_walk(
-    connection: Connection,
-    question: str,
-    *,
-    algorithm: str,
-    corpus: str | None,
-    settings: Settings,
-) -> PicturedWalk:
-    """Walk for a question; nothing is recorded."""
-    from knowtrail.retrieval.corpora import ground
-    from knowtrail.retrieval.questions import check_question
-    from knowtrail.retrieval.traverse import walked
-
-    task = check_question(question, algorithm=algorithm)
-    start = ground(connection, None, question, corpus=corpus, settings=settings)
-    walk = walked(connection, start, task, settings=settings)
-    return PicturedWalk(walk=walk, query=start.query)
 
 
 def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
@@ -97,11 +77,7 @@ def is_anchor(step: Step) -> bool:
 
 def stop_words(reason: str) -> str:
     """Return a stop reason in words; one of another version as it is."""
-    known: tuple[StopReason, ...] = get_args(StopReason)
-    for one in known:
-        if one == reason:
-            return stop_text(one)
-    return cut(reason, 60)
+    return stop_text(reason) if reason in get_args(StopReason) else cut(reason, 60)
 
 
 def heading(walk: Walk, note: str = "") -> Heading:
@@ -118,25 +94,12 @@ def heading(walk: Walk, note: str = "") -> Heading:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    return Step(
-        index=row["index"],
-        hop=row["hop"],
-        score=row["score"],
-        reason=row["reason"] or "",
-        chunk=ChunkText(
-            id=row["chunkId"],
-            text=row["text"] or "",
-            index=GONE if row["chunk"] is None else row["chunk"],
-            first_sentence=row["firstSentence"] or 0,
-            last_sentence=row["lastSentence"] or 0,
-            start_char=row["startChar"] or 0,
-            end_char=row["endChar"] or 0,
-            document_id=row["documentId"] or "",
-            title=row["title"] or "",
-        ),
-        sentences=tuple(
+    return Step(**{
+        **row,
+        "chunk": ChunkText(**row["chunk"]),
+        "sentences": tuple(
             FoundSentence(**dict(zip(_SENTENCE, values, strict=True)))
             for values in row["sentences"]
         ),
-        considered=tuple(RankedChunk(id=c[0], score=c[1]) for c in row["considered"]),
-    )
+        "considered": tuple(RankedChunk(id=i, score=n) for i, n in row["considered"]),
+    })

@@ -11,7 +11,8 @@ from knowtrail.graph.models.language_models import LanguageModel, load_language_
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.extraction import extract_text
 from knowtrail.ingest.extraction.json_answers import json_problem
-from knowtrail.ingest.extraction.skn import SknBlock, parse
+from knowtrail.ingest.extraction.skn import parse
+from knowtrail.ingest.extraction.skn.notation import SknBlock
 from knowtrail.ingest.extraction.variants import VARIANTS
 from tests.ollama import SMALL_MODEL, need_small_model
 

@@ -45,7 +45,7 @@ from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval import KnowtrailRetriever
 from knowtrail.retrieval.algorithms import DETERMINISTIC, ORDERED
-from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.cli.traverse import search as command
 from knowtrail.retrieval.picture import considered_chunks
 from knowtrail.retrieval.search import asearch, search
 from tests.corpora import ListSource

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.graph.cli.root import main
-from knowtrail.graph.server import stop_server
+from knowtrail.graph.server.folder import stop_server
 from tests.command_line import ROOT, outcome, typed
 from tests.dumps import cut
 from tests.java import short_lived

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.graph.errors import InputError, ServerError
-from knowtrail.graph.server import join_server
+from knowtrail.graph.server.lease import join_server
 from knowtrail.graph.server.loading import dump_store, load_store, stopped_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings

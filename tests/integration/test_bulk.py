@@ -17,7 +17,8 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.db.schema import apply_schema, filter_properties, hnsw_settings
 from knowtrail.graph.errors import InputError, ServerError
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.graph.server import join_server, server_status, stop_server
+from knowtrail.graph.server.folder import server_status, stop_server
+from knowtrail.graph.server.lease import join_server
 from knowtrail.graph.server.loading import import_store, stopped_server
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import Settings

@@ -222,7 +222,7 @@ def test_small_corpus_beside_a_large_one_on_the_long_term_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Where it cannot filter, more is fetched until the corpus has given enough."""
-    from knowtrail.graph.server import join_server
+    from knowtrail.graph.server.lease import join_server
 
     with join_server(tmp_path / "home", version="5.26.30") as lease:
         info = lease.info

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from knowtrail.graph.db.connection import Connection
-from knowtrail.graph.server import join_server
+from knowtrail.graph.server.lease import join_server
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from knowtrail.graph.server import server_status
+from knowtrail.graph.server.folder import server_status
 from knowtrail.graph.server.install import archive_of, find_java
 from knowtrail.graph.settings import DEFAULT_NEO4J
 from knowtrail.ingest.corpus import delete_corpus

@@ -18,9 +18,10 @@ import pytest
 from neo4j.exceptions import ClientError, Neo4jError
 
 from knowtrail.graph.db.connection import Connection
-from knowtrail.graph.server import server_status, stop_server
+from knowtrail.graph.server.folder import server_status, stop_server
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.procedures import OPTIONS, PROCEDURES, call
+from knowtrail.retrieval.procedures import call
+from knowtrail.retrieval.procedures.registry import OPTIONS, PROCEDURES
 from tests.command_line import spawn, typed
 from tests.java import plan_once, short_lived
 from tests.ollama import MODEL, parrot_server
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from knowtrail.graph.server import ServerInfo
+    from knowtrail.graph.server.folder import ServerInfo
     from tests.ollama import Parrot
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(300)]

@@ -24,7 +24,8 @@ import pytest
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.models.embedders import load_embedder
-from knowtrail.graph.server import install_server, server_status
+from knowtrail.graph.server.folder import server_status
+from knowtrail.graph.server.install import install_server
 from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.cli.quickstart import QUESTION
 from knowtrail.retrieval.search import search

@@ -32,17 +32,15 @@ from knowtrail.graph.errors import (
     SettingsError,
     UnavailableError,
 )
-from knowtrail.graph.server import (
+from knowtrail.graph.server.dbms import _check_loopback
+from knowtrail.graph.server.folder import (
     ServerInfo,
-    ServerLease,
-    install_server,
-    join_server,
     read_log,
     server_status,
     stop_server,
 )
-from knowtrail.graph.server.dbms import _check_loopback
-from knowtrail.graph.server.install import archive_of, find_java
+from knowtrail.graph.server.install import archive_of, find_java, install_server
+from knowtrail.graph.server.lease import ServerLease, join_server
 from knowtrail.graph.settings import DEFAULT_NEO4J, Settings
 from tests.java import short_lived
 
@@ -56,7 +54,7 @@ LOAD = "LOAD CSV FROM $url AS row RETURN row"
 CLIENT = """
 import sys
 from pathlib import Path
-from knowtrail.graph.server import join_server
+from knowtrail.graph.server.lease import join_server
 lease = join_server(Path(sys.argv[1]), stay=sys.argv[2] == "stay")
 print(lease.info.pid, lease.info.uri, flush=True)
 sys.stdin.readline()

@@ -20,13 +20,12 @@ from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval.traverse import traverse
-from knowtrail.retrieval.views.bloom import PHRASES
 from knowtrail.retrieval.views.index import write_index
 from knowtrail.retrieval.views.matrix import matrix_of, path_of
 from knowtrail.retrieval.views.network import network_page
 from knowtrail.retrieval.views.space import space_of
-from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
-from knowtrail.retrieval.views.walks import GONE, ask_walk, read_walk
+from knowtrail.retrieval.views.styles import NODES, PHRASES, RELATIONSHIPS
+from knowtrail.retrieval.views.walks import GONE, read_walk
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article, redirect
 
@@ -215,12 +214,13 @@ def test_path_of_a_question(isles: Connection, server: Settings) -> None:
     """A question is walked with the corpus's own embedder, and not recorded."""
     count = "MATCH (t:Traversal) RETURN count(t) AS n"
     before = isles.query(count)
-    pictured = ask_walk(
+    pictured = traverse(
         isles,
         QUESTION,
         algorithm="basic_retrieval",
         corpus="isles",
         settings=server,
+        record=False,
     )
 
     page = path_of(isles, pictured.walk, layout="global", suffix=".html")

@@ -18,30 +18,7 @@
 
 from __future__ import annotations
 
-from knowtrail.ingest.extraction.skn.notation import (
-    Repair,
-    SknBlock,
-    SknError,
-    SknFact,
-    SknLink,
-    SknRisk,
-    SknSource,
-    check_sections,
-    parse,
-    write,
-)
+from knowtrail.ingest.extraction.skn.notation import parse, write
 from knowtrail.ingest.extraction.skn.repairs import parse_forgiving
 
-__all__ = [
-    "Repair",
-    "SknBlock",
-    "SknError",
-    "SknFact",
-    "SknLink",
-    "SknRisk",
-    "SknSource",
-    "check_sections",
-    "parse",
-    "parse_forgiving",
-    "write",
-]
+__all__ = ["parse", "parse_forgiving", "write"]

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from knowtrail.graph.errors import ServerError, StorageError
-from knowtrail.graph.server import read_log, server_status, stop_server
 from knowtrail.graph.server.dbms import choose_port
-from knowtrail.graph.server.folder import RunningServer, ServerFolder
+from knowtrail.graph.server.folder import (
+    RunningServer,
+    ServerFolder,
+    read_log,
+    server_status,
+    stop_server,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from knowtrail.retrieval.algorithms import (
     algorithm,
 )
 from knowtrail.retrieval.algorithms.rules import OWN, PUBLISHED
-from knowtrail.retrieval.cli.search import search
+from knowtrail.retrieval.cli.traverse import search
 
 
 def test_algorithms_are_found_by_name() -> None:

@@ -18,11 +18,11 @@ from knowtrail.retrieval.answers import (
     NO_CITATIONS,
     AnswerText,
     answer_request,
+    no_blocks_note,
     parse_answer,
 )
 from knowtrail.retrieval.ask import Answer
 from knowtrail.retrieval.cli.ask import _show
-from knowtrail.retrieval.knowledge import no_blocks_note
 from knowtrail.retrieval.walk import FoundSentence
 from tests.cases import each
 from tests.walks import walk_over

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.ask import AskSettings
-from knowtrail.retrieval.procedures import (
+from knowtrail.retrieval.procedures import call
+from knowtrail.retrieval.procedures.registry import (
     OPTIONS,
     PROCEDURES,
-    call,
     keywords,
     options_from_text,
 )
@@ -72,7 +73,8 @@ def test_functions_take_every_option(name: str) -> None:
         name, TraverseSettings
     ).__annotations__.keys()
 
-    for function in (procedure.run, procedure.arun):
+    blocks = getattr(import_module(procedure.module), name)
+    for function in (blocks, procedure.arun):
         own = set(inspect.signature(function).parameters)
         assert set(procedure.options) - own - walks == set()
         assert {field.name for field in procedure.arguments} <= own | walks

@@ -13,7 +13,6 @@ from lxml import etree
 from markdown_it import MarkdownIt
 
 from knowtrail.graph.errors import InputError
-from knowtrail.retrieval.research.picture import walks_svg
 from knowtrail.retrieval.research.prompts import (
     check_request,
     draft_request,
@@ -25,7 +24,12 @@ from knowtrail.retrieval.research.prompts import (
     plan_request,
 )
 from knowtrail.retrieval.research.records import sub_question
-from knowtrail.retrieval.research.report import ResearchReport, Source, Statement
+from knowtrail.retrieval.research.report import (
+    ResearchReport,
+    Source,
+    Statement,
+    walks_svg,
+)
 from knowtrail.retrieval.research.run import check_budget
 from tests.cases import each
 

@@ -23,8 +23,8 @@ from knowtrail.graph.errors import (
 )
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli.search import _as_dict
-from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.cli.traverse import _found as _as_dict
+from knowtrail.retrieval.cli.traverse import search as command
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import (
     CorpusInfo,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.retrieval.procedures import PROCEDURES
+from knowtrail.retrieval.procedures.registry import PROCEDURES
 from knowtrail.retrieval.procedures.server_plugin import (
     StoppableConnection,
     _called,

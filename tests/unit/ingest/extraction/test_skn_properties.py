@@ -5,16 +5,14 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from knowtrail.ingest.extraction.skn import (
+from knowtrail.ingest.extraction.skn import parse, parse_forgiving, write
+from knowtrail.ingest.extraction.skn.notation import (
     SknBlock,
     SknError,
     SknFact,
     SknLink,
     SknRisk,
     SknSource,
-    parse,
-    parse_forgiving,
-    write,
 )
 from knowtrail.ingest.extraction.skn.repairs import _is_strange, _Reading
 

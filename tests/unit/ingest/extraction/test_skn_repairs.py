@@ -10,19 +10,18 @@ from typing import get_args
 
 import pytest
 
-from knowtrail.ingest.extraction.skn import (
+from knowtrail.ingest.extraction.skn import parse, parse_forgiving, write
+from knowtrail.ingest.extraction.skn.line_repairs import meant
+from knowtrail.ingest.extraction.skn.notation import (
+    Level,
+    Priority,
     SknBlock,
     SknError,
     SknFact,
     SknLink,
     SknRisk,
     SknSource,
-    parse,
-    parse_forgiving,
-    write,
 )
-from knowtrail.ingest.extraction.skn.line_repairs import meant
-from knowtrail.ingest.extraction.skn.notation import Level, Priority
 from knowtrail.ingest.extraction.variants import SKN_SECTIONS
 from tests.cases import each
 

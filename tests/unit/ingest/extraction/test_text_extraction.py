@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.prompts import estimated_tokens
 from knowtrail.ingest.extraction import Extracted, extract_text
-from knowtrail.ingest.extraction.skn import SknBlock, parse
-from knowtrail.ingest.extraction.skn.notation import Repair
+from knowtrail.ingest.extraction.skn import parse
+from knowtrail.ingest.extraction.skn.notation import Repair, SknBlock
 from knowtrail.ingest.extraction.text_extraction import merged, passages
 from knowtrail.ingest.sentences import split_sentences
 

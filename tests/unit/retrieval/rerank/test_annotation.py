@@ -16,8 +16,7 @@ import pytest
 
 from knowtrail.graph.errors import InputError, ModelError, SourceError
 from knowtrail.retrieval.rerank import BaseReranker, LocalReranker, load_reranker
-from knowtrail.retrieval.rerank.annotation import scores_path
-from knowtrail.retrieval.rerank.datasets import read_annotated
+from knowtrail.retrieval.rerank.datasets import read_annotated, scores_path
 from tests.command_line import ROOT
 
 if TYPE_CHECKING:

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from knowtrail.graph.blocking import at_once
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.cli.search import _as_dict
-from knowtrail.retrieval.cli.search import search as command
+from knowtrail.retrieval.cli.traverse import _found as _as_dict
+from knowtrail.retrieval.cli.traverse import search as command
 from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.display import show_result
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import Hit
-from knowtrail.retrieval.procedures import keywords
+from knowtrail.retrieval.procedures.registry import keywords
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.rerank import LocalReranker
-from knowtrail.retrieval.rerank.stage import arerank_hits, rerank_hits, stage_of
+from knowtrail.retrieval.rerank.stage import arerank_hits, stage_of
 from knowtrail.retrieval.search import Plan, SearchResult
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
 
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.questions import Task
 
 NOWHERE = Settings(uri="bolt://127.0.0.1:1")
+
+
+def rerank_hits(*given: Any) -> Any:
+    """Rerank at once."""
+    return at_once(arerank_hits(*given, blocks=True))
 
 
 class Given(LocalReranker):

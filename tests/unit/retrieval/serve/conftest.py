@@ -9,7 +9,6 @@ import httpx
 import pytest
 
 from knowtrail.retrieval.serve.app import create_app
-from knowtrail.retrieval.serve.backend import Readiness, StoredQuestion
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -30,7 +29,7 @@ class Steered:
         self.most = 0
         self.cancelled = 0
         self.parts = {"database": "ok", "corpus": "ok", "model": "ok"}
-        self.stored: dict[str, StoredQuestion] = {}
+        self.stored: dict[str, dict[str, str | None]] = {}
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
@@ -73,13 +72,13 @@ class Steered:
         self.asked.append((text, dict(params), {"limit": limit}))
         return ("n",), [[n] for n in range(3)][:limit]
 
-    async def question(self, query_id: str) -> StoredQuestion | None:
+    async def question(self, query_id: str) -> dict[str, str | None] | None:
         """Return a question that a test stored."""
         return self.stored.get(query_id)
 
-    async def readiness(self) -> Readiness:
+    async def readiness(self) -> dict[str, str]:
         """Say what a test set."""
-        return Readiness(parts=self.parts)
+        return self.parts
 
 
 @pytest.fixture

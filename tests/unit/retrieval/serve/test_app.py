@@ -22,8 +22,7 @@ from knowtrail.graph.errors import (
     UnavailableError,
     UnknownCorpusError,
 )
-from knowtrail.retrieval.procedures import PROCEDURES
-from knowtrail.retrieval.serve.backend import StoredQuestion
+from knowtrail.retrieval.procedures.registry import PROCEDURES
 from knowtrail.retrieval.serve.guard import Rules
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ async def test_stored_question_is_asked_of_its_corpus(
     client: Callable[..., Client], backend: Steered
 ) -> None:
     """A Query's id stands for its text; a corpus that is given wins."""
-    backend.stored = {"q1": StoredQuestion(text=QUESTION, corpus="birds")}
+    backend.stored = {"q1": {"text": QUESTION, "corpus": "birds"}}
 
     async with client() as http:
         await http.get("/procedures/search?queryId=q1")

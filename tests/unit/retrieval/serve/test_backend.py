@@ -37,11 +37,11 @@ class Connection:
             {
                 "name": "birds",
                 "embedder": "m",
-                "queryPrompt": "",
+                "query_prompt": "",
                 "dimensions": 2,
                 "version": 1,
                 "stamp": "s",
-                "status": "complete",
+                "complete": True,
                 "terms": True,
             }
         ]
@@ -63,7 +63,7 @@ def test_model_that_does_not_load_is_told_without_its_place(
 
     async def load() -> dict[str, str]:
         await served.load_models()
-        return dict((await served.readiness()).parts)
+        return await served.readiness()
 
     assert asyncio.run(load()) == {
         "database": "ok",
@@ -92,7 +92,7 @@ async def test_a_database_that_is_slow_is_told_apart(
 
     ready = await served.readiness()
 
-    assert (ready.parts["database"], ready.ready) == (said, False)
+    assert (ready["database"], ready["corpus"]) == (said, "unknown")
 
 
 class _Slow:
@@ -122,15 +122,15 @@ def test_it_is_ready_only_when_the_model_is_loaded(
     monkeypatch.setattr(corpora, "loaded_embedder", lambda *_: slow)
     served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
 
-    async def load() -> list[bool]:
+    async def load() -> list[str]:
         loading = asyncio.create_task(served.load_models())
         await asyncio.wait([loading], timeout=0.5)
         before = await served.readiness()
         slow.loaded.set()
         await loading
-        return [before.ready, (await served.readiness()).ready]
+        return [before["model"], (await served.readiness())["model"]]
 
-    assert asyncio.run(load()) == [False, True]
+    assert asyncio.run(load()) == ["loading", "ok"]
 
 
 async def test_metrics_are_shown_to_prometheus(

@@ -8,14 +8,15 @@ import uuid
 
 from knowtrail.graph.db.labels import LABELS
 from knowtrail.graph.db.statements import statement_names, statement_record
-from knowtrail.retrieval.views.bloom import (
+from knowtrail.retrieval.views.styles import (
     FORMAT,
+    NODES,
     PHRASES,
+    RELATIONSHIPS,
     grass_text,
     perspective,
     perspective_text,
 )
-from knowtrail.retrieval.views.styles import NODES, RELATIONSHIPS
 from tests.cases import each
 
 KINDS = {"string", "bigint", "number", "boolean"}

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.retrieval.views.grid import Segment, similarity_grid
-from knowtrail.retrieval.views.layout import spread, ticks
+from knowtrail.retrieval.views.layout import Segment, similarity_grid, spread, ticks
 
 
 def segments(lengths: list[int]) -> list[Segment]:

@@ -9,7 +9,7 @@ from itertools import chain, combinations, pairwise
 from typing import TYPE_CHECKING
 
 from knowtrail.retrieval.views.layout import numbers_beside
-from knowtrail.retrieval.views.path import (
+from knowtrail.retrieval.views.matrix import (
     global_panel,
     sequential_panels,
     windowed_panels,

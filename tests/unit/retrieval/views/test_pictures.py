@@ -22,13 +22,13 @@ from knowtrail.graph.errors import InputError, MissingExtraError, StorageError
 from knowtrail.graph.files import check_output, write_file
 from knowtrail.retrieval.views import static
 from knowtrail.retrieval.views.layout import Heading
-from knowtrail.retrieval.views.page import page_of
-from knowtrail.retrieval.views.palette import style_documents
-from knowtrail.retrieval.views.path import (
+from knowtrail.retrieval.views.matrix import (
     global_panel,
     panel_of,
     sequential_panels,
 )
+from knowtrail.retrieval.views.page import page_of
+from knowtrail.retrieval.views.palette import style_documents
 from knowtrail.retrieval.views.reading import Edge, Passages, PicturedDocument
 from knowtrail.retrieval.views.scene import (
     Scene,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from knowtrail.retrieval.views.path import Panel
+    from knowtrail.retrieval.views.matrix import Panel
     from knowtrail.retrieval.walk import Walk
 
 HOSTILE = (
