@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from measure import Server, Table, served
+from measure import Counting, Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, batches, embedded
 
 from knowtrail.graph.models.embedding_models import HashEmbedder
@@ -23,7 +23,6 @@ from knowtrail.ingest.store import write_documents
 from knowtrail.retrieval.algorithms import ALGORITHMS
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
-from knowtrail.retrieval.readers import CypherReader
 
 if TYPE_CHECKING:
     import argparse
@@ -43,16 +42,6 @@ NAMES = ("basic_retrieval", "query_traversal")
 
 BARE_NAME = "bare vector-index call"
 WARM_UP_ROUNDS = 2
-
-
-class Counting(CypherReader):
-    """The Cypher reader, with its round trips counted."""
-
-    trips = 0
-
-    def _rows(self, text: str, params: dict[str, Any]) -> list[list[Any]]:
-        self.trips += 1
-        return super()._rows(text, params)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

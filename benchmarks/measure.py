@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import statistics
 import tempfile
@@ -10,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import psutil
 
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.readers.cypher import CypherReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,6 +90,31 @@ class Server:
             own=time.process_time() - own,
             server=None if now is None or server is None else now - server,
         )
+
+
+class Counting(CypherReader):
+    """The Cypher reader, with its round trips and the size of its answers noted."""
+
+    def __init__(self, connection: Connection, *, corpus: str) -> None:
+        self.trips = 0
+        self.sizes: list[int] | None = None
+        super().__init__(cast("Connection", _Noted(connection, self)), corpus=corpus)
+
+
+class _Noted:
+    def __init__(self, connection: Connection, reader: Counting) -> None:
+        self.connection, self.reader = connection, reader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.connection, name)
+
+    def values(self, text: str, params: dict[str, Any]) -> list[list[Any]]:
+        rows = self.connection.values(text, params)
+        self.reader.trips += 1
+        if self.reader.sizes is not None:
+            size = len(json.dumps(rows, default=lambda v: v.to_native()))
+            self.reader.sizes.append(size)
+        return rows
 
 
 @contextmanager

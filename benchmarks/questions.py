@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
-    from knowtrail.ingest.sources import Source
 
     Side = Callable[["Question", int | None], int]
 

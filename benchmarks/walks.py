@@ -12,7 +12,6 @@ every sentence, one pair at a time (a sample of pairs is timed, and scaled).
 from __future__ import annotations
 
 import gc
-import json
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from basic_retrieval import BARE, store
-from measure import Server, Table, served
+from measure import Counting, Server, Table, served
 from sample import CORPUS, DIMENSIONS, OPTIONS, generated
 
 from knowtrail.graph.db.schema import delete_data
@@ -29,7 +28,6 @@ from knowtrail.ingest.store import EmbeddedDocument
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
-from knowtrail.retrieval.readers import CypherReader
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
 from knowtrail.retrieval.snapshot.source import CorpusSource
@@ -53,22 +51,6 @@ SENTENCES = 32
 WARM_UP_ROUNDS = 1
 PAIRS = 400
 """Pairs that the published side is timed on, for each question."""
-
-
-class Counting(CypherReader):
-    """The Cypher reader, with its round trips and the size of its answers noted."""
-
-    def __init__(self, server: Server) -> None:
-        super().__init__(server.connection, corpus=CORPUS)
-        self.trips = 0
-        self.sizes: list[int] | None = None
-
-    def _rows(self, text: str, params: dict[str, Any]) -> list[list[Any]]:
-        self.trips += 1
-        rows = super()._rows(text, params)
-        if self.sizes is not None:
-            self.sizes.append(len(json.dumps(rows, default=lambda v: v.to_native())))
-        return rows
 
 
 @dataclass(slots=True)
@@ -273,7 +255,7 @@ def _database_table(
             routing_="r",
         )
 
-    counting = Counting(server)
+    counting = Counting(server.connection, corpus=CORPUS)
     times = _timed({BARE_NAME: bare} | _walks(counting), questions, rounds)
     base = times[BARE_NAME].p50
     table = Table(
@@ -311,7 +293,7 @@ def _traffic(
     server: Server, name: str, questions: Sequence[Vector]
 ) -> tuple[float, float]:
     """Return round trips a walk, and bytes an opened chunk, of an algorithm."""
-    reader = Counting(server)
+    reader = Counting(server.connection, corpus=CORPUS)
     reader.sizes = []
     sent = []
     for question in questions[:20]:
