@@ -7,8 +7,9 @@ A coroutine that awaits nothing but methods of `Blocking` things never waits. So
 from __future__ import annotations
 
 import asyncio
+import inspect
 from contextlib import closing, nullcontext
-from functools import partial, wraps
+from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -78,12 +79,20 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 def waiting(
     work: Callable[Concatenate[AsyncConnection, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Connection, P], T]:
-    """Return what does as a coroutine over a connection does, for who blocks."""
+    """Return what does as a coroutine over a connection does, for who blocks.
 
-    @wraps(work)
-    def wait(connection: Connection, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    Its name is that of the coroutine without the `a` before it.
+    """
+
+    def wait(connection: Connection, *args: P.args, **kwargs: P.kwargs) -> T:
         return at_once(work(blocking(connection), *args, **kwargs))
 
+    wait.__module__, wait.__doc__ = work.__module__, work.__doc__
+    wait.__name__ = wait.__qualname__ = work.__name__[1:]
+    signature = inspect.signature(work)
+    first, *others = signature.parameters.values()
+    own = [first.replace(annotation="Connection"), *others]
+    wait.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     return wait
 
 

@@ -33,7 +33,8 @@ COMFORTABLE_BYTES = 3_000_000_000
 OLLAMA_SECONDS = 3.0
 LEAST_INDEX_RECALL = 0.95
 LEAST_EDGE_RECALL = 0.99
-_HITS = 10
+_HITS, _FETCHED = 10, 200
+"""Nearest chunks that the index is to have among those that a search asks it for."""
 _COMPARED = 2_000_000
 """Pairs of chunks that are compared, about: some seconds."""
 _LEAST_SAMPLED, _MOST_SAMPLED = 3, 100
@@ -257,6 +258,7 @@ def _recalls(connection: Connection) -> Iterator[Finding]:
             "schema/sample_recall",
             corpus=corpus,
             sample=sample,
+            fetch=_FETCHED,
             hits=_HITS,
             top=stored["properties"].get("interTopX", 0),
         )

@@ -186,18 +186,19 @@ async def acompared(
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     for task in tasks:
         left = None if time_limit is None else end - time.monotonic()
-        blocks = isinstance(connection, Blocking)
+        late = left is not None and left <= 0
+        limit = None if isinstance(connection, Blocking) else asyncio.timeout(left)
         try:
-            if left is not None and left <= 0:
+            if late:
                 raise TimeoutError
-            async with nullcontext() if blocks else asyncio.timeout(left):
+            async with limit or nullcontext():
                 result = await walker.awalk(connection, start, task)
         except DatabaseError:
             raise
         except KnowtrailError as error:
             result = _without(task, start, "failed", error)
         except TimeoutError:
-            if time.monotonic() < end:
+            if not late and not (limit and limit.expired()):
                 raise
             result = _without(task, start, "time_limit", _late(task, time_limit))
         yield result

@@ -1,7 +1,7 @@
-// purpose: chunks of a corpus nearest to a vector, each compared on the server
+// purpose: chunks of a corpus nearest to a vector, each that passes a filter compared on the server
 // params: corpus, vector, hits, anchors, documents, texts
 // since: 5.26
-MATCH (:Corpus {name: $corpus})<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
+MATCH (c:Chunk {corpus: $corpus}) /* start */
 WHERE c.embedding IS NOT NULL AND true /* filter */
 WITH c, vector.similarity.cosine(c.embedding, $vector) AS score
 ORDER BY score DESC, c.id

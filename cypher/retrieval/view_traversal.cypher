@@ -18,18 +18,16 @@ RETURN
       index: s.index,
       hop: s.hop,
       score: s.score,
-      reason: coalesce(s.reason, ''),
-      chunk: {
-        id: coalesce(c.id, s.chunkId),
-        text: coalesce(c.text, s.text, ''),
-        index: coalesce(c.index, -1),
-        first_sentence: coalesce(c.firstSentence, 0),
-        last_sentence: coalesce(c.lastSentence, 0),
-        start_char: coalesce(c.startChar, 0),
-        end_char: coalesce(c.endChar, 0),
-        document_id: coalesce(d.id, s.documentId, ''),
-        title: coalesce(d.title, s.title, '')
-      },
+      reason: s.reason,
+      chunkId: coalesce(c.id, s.chunkId),
+      text: coalesce(c.text, s.text),
+      chunk: c.index,
+      firstSentence: c.firstSentence,
+      lastSentence: c.lastSentence,
+      startChar: c.startChar,
+      endChar: c.endChar,
+      documentId: coalesce(d.id, s.documentId),
+      title: coalesce(d.title, s.title),
       sentences: COLLECT {
         MATCH (s)-[p:PICKED]->(n:Sentence)
         RETURN [n.id, n.text, n.index, n.startChar, n.endChar, p.score]

@@ -1,5 +1,5 @@
 // purpose: how many of the nearest chunks the vector index and the stored edges have, for a sample of a corpus; every vector is read once
-// params: corpus, sample, hits, top
+// params: corpus, sample, fetch, hits, top
 // since: 5.26
 MATCH (k:Corpus {name: $corpus})
 CALL (k) {
@@ -10,9 +10,12 @@ CALL (k) {
   LIMIT $sample
 }
 CALL (c) {
-  CALL db.index.vector.queryNodes('chunk_embedding', $hits, c.embedding)
+  CALL db.index.vector.queryNodes('chunk_embedding', $fetch, c.embedding)
   YIELD node
   WITH vector.similarity.cosine(node.embedding, c.embedding) AS score
+  ORDER BY score DESC
+  LIMIT $hits
+  WITH score
   ORDER BY score
   RETURN collect(score) AS near
 }

@@ -88,7 +88,7 @@ def takes_bulk_door(
     folder = load_folder(settings, corpus, work)
     if managed and folder.is_dir():
         with corpus_lock(settings.home, connection, corpus, lease=False):
-            if _finish(connection, corpus, folder):
+            if _finish(connection, corpus, folder, settings):
                 return False
     if asked is False:
         return False
@@ -156,7 +156,7 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            _complete(loaded, corpus, folder, progress)
+            _complete(loaded, corpus, folder, settings, progress)
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -206,7 +206,7 @@ def _write(
     folder = spool.folder
     edges, nodes, relationships = spool.finish()
     (counts,) = spool.read("bulk/counts")
-    room = _check_space(folder, settings.home, spool.size)
+    room = _check_space(spool, settings.home)
     with ColumnFiles(folder / "files") as files:
         spool.write_files(
             files,
@@ -227,13 +227,20 @@ def _write(
     return [INPUT, *files.arguments(), *edges], total
 
 
-def _check_space(folder: Path, home: Path, size: int) -> str:
-    """Return how much files and store take, in step with the bytes of the spool."""
+def _check_space(spool: Spool, home: Path) -> str:
+    """Return how much files and store take, in step with the bytes of the spool.
+
+    Where that does not fit, working files go, which a change would make anew.
+    """
     needed: Counter[int] = Counter()
-    for path, share in ((folder, _FILES_SHARE), (home, _STORE_SHARE)):
+    for path, share in ((spool.folder, _FILES_SHARE), (home, _STORE_SHARE)):
         disk = path.stat().st_dev
-        needed[disk] += int(share * size)
+        needed[disk] += int(share * spool.size)
         if (free := shutil.disk_usage(path).free) < needed[disk]:
+            if spool.work.exists():
+                with storage_errors(spool.folder):
+                    shutil.rmtree(spool.work)
+                return _check_space(spool, home)
             raise StorageError(
                 f"The load needs about {needed[disk] / 1e9:.1f} GB more in {path}, and "
                 f"{free / 1e9:.1f} GB are free: free some and run it again."
@@ -263,10 +270,14 @@ def _import(
 
 
 def _complete(
-    connection: Connection, corpus: str, folder: Path, progress: Progress
+    connection: Connection,
+    corpus: str,
+    folder: Path,
+    settings: Settings,
+    progress: Progress,
 ) -> None:
     """Make what the store just imported lacks; refuse another store."""
-    _finish(connection, corpus, folder, progress)
+    _finish(connection, corpus, folder, settings, progress)
     if known_corpus(connection, corpus) is None:
         raise ServerError(
             "The server did not open the imported store: see knowtrail server logs, "
@@ -275,7 +286,11 @@ def _complete(
 
 
 def _finish(
-    connection: Connection, corpus: str, folder: Path, progress: Progress = silent
+    connection: Connection,
+    corpus: str,
+    folder: Path,
+    settings: Settings,
+    progress: Progress = silent,
 ) -> bool:
     """Make what an imported store lacks; return whether there was such a store."""
     stored = connection.read("ingest/corpus_read", name=corpus)
@@ -295,10 +310,12 @@ def _finish(
     for rows in batched(manifest["blanks"]):
         connection.write("bulk/blanks", rows=list(rows))
     connection.write("bulk/blank_anchors", corpus=corpus)
-    # Working files of linking, renamed as those of the loaded corpus.
-    key = work_key(connection, corpus, str(stored[0]["properties"].get("createdAt")))
-    for path in (folder / LINKING).glob("*"):
-        path.replace(folder.parent / f"{key}{path.name[len(key) :]}")
+    if folder == load_folder(settings, corpus, None):  # a change looks beside it
+        created = str(stored[0]["properties"].get("createdAt", ""))
+        key = work_key(connection, corpus, created)
+        with storage_errors(folder):
+            for path in (folder / LINKING).glob("*"):
+                path.replace(folder.parent / f"{key}{path.name[len(key) :]}")
     connection.write("bulk/loaded", name=corpus, properties=manifest["corpus"])
     (folder / "spool.sqlite").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)

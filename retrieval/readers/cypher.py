@@ -68,8 +68,9 @@ lost the anchor of 7 to 11 questions in 100; 200 lost none on 2026.08 and 800 no
 5.26, at hardly more time. Only the best are sent. Where the index of 5.26 would be
 asked for every chunk there is, of which it misses some all the same, each is compared.
 """
-_FETCH_FILTERED = (16, 128)
-"""The same with a filter that lets more than `_FEW` chunks through."""
+_FIRST_FILTERED, _FILTERED = 16, 128
+"""The same with a filter that lets more than `_FEW` chunks through: how many times the
+hits first, and how many times the anchors if these are not found."""
 _FEW = 5_000
 """Chunks that are compared one by one, sooner than asking the index."""
 _WORD_FETCH = 1_000
@@ -169,9 +170,7 @@ class _Statements:
         if query := _index_query(asked.words):
             values |= {"words": query, "wordFetch": _WORD_FETCH}
         if self.filter is not None and not self.broad:
-            start, predicate, params = self.filter.start()
-            text = self._worded(self._stored("retrieval/anchors_few"), values)
-            text = text.replace(_START, start).replace(_PLACE, f"({predicate})")
+            text, params = self._started("retrieval/anchors_few", values)
             most = max(_FEW, hits)
             known = self._known(text, params, most)
             if known is None or known not in _BROAD:
@@ -201,20 +200,33 @@ class _Statements:
 
     def _index(self, name: str, values: dict[str, Any]) -> _Queries[Candidates]:
         """Read the index, over-fetching, then scan."""
-        # Texts may be of fewer, or not of the very nearest: where the index has what is
-        # wanted alone, no more is fetched for them.
+        # Texts may be of fewer, or not of the very nearest: where the index has anchors
+        # enough of the corpus alone, or of what passes, no more is fetched for them.
         hits, anchors = values["hits"], values["anchors"]
-        alone = self.filter is None and name == "anchors_search"
-        wanted = anchors if alone else hits
+        enough = self.filter is not None or name == "anchors_search"
+        wanted = anchors if enough else hits
+        fetches = [max(hits, wanted * factor) for factor in _FETCH[name]]
+        if self.filter is not None:
+            fetches = sorted({hits * _FIRST_FILTERED, anchors * _FILTERED})
         text, params = self._text(f"retrieval/{name}", "c")
         text, params = self._worded(text, values), params | values
-        for factor in _FETCH[name] if self.filter is None else _FETCH_FILTERED:
-            (row,) = yield text, {**params, "fetch": max(hits, wanted * factor)}
+        for fetch in fetches:
+            (row,) = yield text, {**params, "fetch": fetch}
             if len(row[0]) >= wanted:
                 return _hits(row, complete=False)
-        text, more = self._text("retrieval/anchors_scan", "c")
-        (row,) = yield self._worded(text, values), params | more | values
+        text, more = self._started("retrieval/anchors_scan", values)
+        (row,) = yield text, values | more
         return _hits(row, complete=len(row[0]) < anchors)
+
+    def _started(
+        self, name: str, values: Mapping[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        """Return a statement that looks at nothing but what passes, and its values."""
+        text = self._worded(self._stored(name), values)
+        if self.filter is None:
+            return text, {}
+        start, predicate, params = self.filter.start()
+        return text.replace(_START, start).replace(_PLACE, f"({predicate})"), params
 
     def _worded(self, text: str, values: Mapping[str, Any]) -> str:
         """Return a statement that looks for words too, where there are any."""

@@ -94,12 +94,25 @@ def heading(walk: Walk, note: str = "") -> Heading:
 
 
 def _step(row: dict[str, Any]) -> Step:
-    return Step(**{
-        **row,
-        "chunk": ChunkText(**row["chunk"]),
-        "sentences": tuple(
+    return Step(
+        index=row["index"],
+        hop=row["hop"],
+        score=row["score"],
+        reason=row["reason"] or "",
+        chunk=ChunkText(
+            id=row["chunkId"],
+            text=row["text"] or "",
+            index=GONE if row["chunk"] is None else row["chunk"],
+            first_sentence=row["firstSentence"] or 0,
+            last_sentence=row["lastSentence"] or 0,
+            start_char=row["startChar"] or 0,
+            end_char=row["endChar"] or 0,
+            document_id=row["documentId"] or "",
+            title=row["title"] or "",
+        ),
+        sentences=tuple(
             FoundSentence(**dict(zip(_SENTENCE, values, strict=True)))
             for values in row["sentences"]
         ),
-        "considered": tuple(RankedChunk(id=i, score=n) for i, n in row["considered"]),
-    })
+        considered=tuple(RankedChunk(id=c[0], score=c[1]) for c in row["considered"]),
+    )

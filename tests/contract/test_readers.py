@@ -33,7 +33,7 @@ from knowtrail.retrieval.conformance import (
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.projection import Projection
-from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions
+from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions, anchor_hits
 from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
 from knowtrail.retrieval.readers.axes import _KEPT_AXES
 from knowtrail.retrieval.snapshot.build import build_snapshot
@@ -787,3 +787,47 @@ def test_what_many_chunks_pass_asks_the_index(
     assert [set(f.ids) for f in found] == [set(e.ids) for e in expected]
     counted = [sum("collect(c) AS passing" in t for t in texts) for texts in asked]
     assert counted == [1, 0, 1, 1]
+
+
+@pytest.mark.integration
+def test_anchors_that_pass_are_enough_though_texts_be_fewer(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The index is not asked again where it has anchors that pass, for more texts."""
+    connection, large, _ = mixed
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FEW", 5)
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FIRST_FILTERED", 4)
+    parsed = parse_filter({"chunk.index": {"$lt": 10}})
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked = trips(reader, monkeypatch)
+
+    found = reader.anchors(random_query(1), 1, texts=100)
+
+    passing = {chunk.id for chunk in large.chunks if chunk.index < 10}
+    assert len(asked) == 2
+    assert anchor_hits(1) <= len(found.texts) == len(found.ids) < 100 < len(passing)
+    assert set(found.ids) < passing
+
+
+@pytest.mark.integration
+def test_what_passes_is_compared_alone_where_the_index_has_too_little_of_it(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last statement begins at what passes, not at the corpus."""
+    connection, large, _ = mixed
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FEW", 5)
+    monkeypatch.setattr("knowtrail.retrieval.protocols._FEWEST_HITS", 5)
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FIRST_FILTERED", 1)
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FILTERED", 2)
+    parsed = parse_filter({"title": large.chunks[0].title})
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked = trips(reader, monkeypatch)
+
+    found = reader.anchors(random_query(1), 1)
+
+    assert len(asked) == 4
+    assert "MATCH (document:Document)" in asked[-1]
+    expected = MemoryReader(large, filter=parsed).anchors(random_query(1), 1)
+    assert set(found.ids) == set(expected.ids)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import pickle
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from knowtrail.graph.blocking import (
     in_thread,
     likewise,
 )
+from knowtrail.retrieval.corpora import find_corpus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -58,6 +61,15 @@ def test_what_waits_is_refused() -> None:
     """A coroutine that needs a loop is a defect of ours, and told as such."""
     with pytest.raises(RuntimeError, match="waits"):
         at_once(asyncio.sleep(0))
+
+
+def test_who_blocks_has_functions_of_their_own_name() -> None:
+    """They can be pickled, take a connection by its name, and say so."""
+    assert pickle.loads(pickle.dumps(find_corpus)) is find_corpus  # noqa: S301
+    assert str(inspect.signature(find_corpus)) == (
+        "(connection: 'Connection', name: 'str | None') -> 'CorpusInfo'"
+    )
+    assert (find_corpus.__doc__ or "").startswith("Return the stored corpus")
 
 
 def test_who_stops_reading_closes_what_is_read() -> None:

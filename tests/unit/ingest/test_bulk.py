@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import pipeline
+from knowtrail.ingest.bulk import load
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.bulk.load import LOADING, _spool
 from knowtrail.ingest.bulk.spool import Spool
@@ -82,6 +85,28 @@ def test_files_hold_every_node_and_edge(settings, tmp_path):
         assert row[":END_ID(Term)"] in keys["Term"]
     aliases = [row["aliases:string[]"] for row in rows["Document"]]
     assert sum(map(len, aliases)) == 8
+
+
+def test_working_files_go_where_there_is_no_room_for_others(
+    settings, tmp_path, monkeypatch
+):
+    """What a change would make anew is given up before a load is refused."""
+    spool = Spool(tmp_path / "load")
+    ingest(spool, settings)
+    kept = [path.name for path in spool.work.iterdir()]
+
+    def usage(_):
+        return SimpleNamespace(free=0 if spool.work.exists() else 10**12)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    room = load._check_space(spool, tmp_path)
+
+    assert any(name.endswith(".vectors") for name in kept)
+    assert not spool.work.exists()
+    assert room == "0.0 GB"
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(StorageError, match="free some and run it again"):
+        load._check_space(spool, tmp_path)
 
 
 def test_vectors_are_those_of_the_embedder(settings, tmp_path):
