@@ -30,13 +30,19 @@ from knowtrail.graph.doctor import examine
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest import neighbour_index, pipeline
-from knowtrail.ingest.corpus import delete_corpus, open_corpus
+from knowtrail.ingest.corpus import (
+    delete_corpus,
+    open_corpus,
+    stored_corpus,
+    work_key,
+)
 from knowtrail.ingest.linking import link_corpus
 from knowtrail.ingest.neighbour_index import SAMPLE, search_neighbours
 from knowtrail.ingest.prepare import document_id, prepare
 from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.similarity import Comparison, vector_number
 from knowtrail.ingest.store import losses, removal_of
+from knowtrail.ingest.vector_file import VectorFile
 from knowtrail.ingest.verify import verify_corpus
 
 if TYPE_CHECKING:
@@ -47,8 +53,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from measure import Server
 
+    from knowtrail.graph.db.connection import Connection
+
 CHUNKS = 30
 BESIDE = "beside"
+ASKED, NEAREST, FETCHES = 100, 10, (10, 50, 200, 400)
+"""Vectors that the index is asked for, their nearest, and how many it is asked for."""
 _NAMES = 20_000
 _LETTERS = "bdfgklmnprstvz"
 
@@ -143,6 +153,8 @@ def _loaded_costs(questions: int, changes: int, size: int) -> Iterator[_Step]:
         yield "bulk load", _Took({}, sum(report.seconds.values()), told)
         if questions:
             ask(server, questions, indexed=True, embedder=embedder)
+        told = _index_recalls(server)
+        yield "nearest 10 by the index", _Took({}, 0.0, told)
         yield from _life(server, embedder, count, changes)
 
 
@@ -218,6 +230,61 @@ def _beside(server: Server, pages: _Pages, embedder: _Drifting) -> list[str]:
         options=replace(OPTIONS, themes="none"),
     )
     return [f"{stage} {seconds:.0f} s" for stage, seconds in report.seconds.items()]
+
+
+def _index_recalls(server: Server) -> list[str]:
+    """Return what share of the nearest chunks the index has, by how many it is asked.
+
+    The vectors are those that linking left in its working file.
+    """
+    connection, generator = server.connection, np.random.default_rng(4)
+    stored = stored_corpus(connection, CORPUS)
+    work = server.settings.home / "work"
+    key = work_key(connection, CORPUS, stored.created)
+    with VectorFile(work, f"{key}-similar") as file:
+        if not file.resume(stored.link_state):
+            return ["no working file"]
+        vectors = file.vectors
+        rows = generator.choice(len(vectors), min(ASKED, len(vectors)), replace=False)
+        asked = vectors[rows] + generator.standard_normal(
+            (len(rows), vectors.shape[1]), dtype=np.float32
+        ) / np.float32(np.sqrt(vectors.shape[1]))
+        scores = np.empty((len(rows), 0))
+        keys = np.empty((len(rows), 0), dtype=np.int64)
+        for start in range(0, len(vectors), 8192):
+            part = vectors[start : start + 8192]
+            more = asked @ (part / np.linalg.norm(part, axis=1, keepdims=True)).T
+            scores = np.hstack([scores, more])
+            keys = np.hstack([
+                keys,
+                np.tile(np.arange(start, start + len(part)), (len(rows), 1)),
+            ])
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :NEAREST]
+            scores = np.take_along_axis(scores, best, 1)
+            keys = np.take_along_axis(keys, best, 1)
+        wanted = [{file.key(row) for row in found} for found in keys.tolist()]
+    told = []
+    for fetch in FETCHES:
+        shares = [
+            len(near & {row["id"] for row in _asked_index(connection, vector, fetch)})
+            / len(near)
+            for near, vector in zip(wanted, asked.tolist(), strict=True)
+        ]
+        told.append(
+            f"asked for {fetch}: {np.mean(shares):.1%}, "
+            f"none of them for {shares.count(0.0)} of {len(shares)} vectors"
+        )
+    return told
+
+
+def _asked_index(
+    connection: Connection, vector: list[float], fetch: int
+) -> list[dict[str, Any]]:
+    return connection.query(
+        "CALL db.index.vector.queryNodes('chunk_embedding', $fetch, $vector) "
+        "YIELD node RETURN node.id AS id",
+        {"fetch": fetch, "vector": vector},
+    )
 
 
 def _recalls(server: Server) -> list[str]:

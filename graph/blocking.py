@@ -93,7 +93,7 @@ def waiting(
     first, *others = signature.parameters.values()
     own = [first.replace(annotation="Connection"), *others]
     wait.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    return wait
+    return cast("Callable[Concatenate[Connection, P], T]", wait)
 
 
 def each_at_once(pieces: AsyncGenerator[T]) -> Generator[T]:

@@ -7,10 +7,12 @@ import csv
 import io
 import json
 import re
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import (
     CorpusDriftError,
     CredentialsError,
@@ -38,6 +40,8 @@ ROW = {
     "traversalId": None,
 }
 pytestmark = pytest.mark.filterwarnings("error")
+
+EXPLORER = files("knowtrail.retrieval") / "explorer"
 
 
 async def test_procedures_are_listed_with_their_signatures(
@@ -435,6 +439,22 @@ async def test_explorer_is_served_under_its_policy(
     for answer in (done, *files):
         policy = answer.headers["content-security-policy"]
         assert "default-src 'none'; script-src 'self'; style-src" in policy
+
+
+def test_pages_read_what_the_statement_of_a_walk_gives() -> None:
+    """Each part of a step that a page names is one that the statement returns."""
+    given = re.findall(
+        r"^ +(\w+):", statement("retrieval/view_traversal"), re.MULTILINE
+    )
+    pages = [EXPLORER.joinpath(name) for name in ("walks.js", "compare.js")]
+    named = {
+        key
+        for page in pages
+        for key in re.findall(r"\b(?:step|before)\.(\w+)", page.read_text("utf-8"))
+    }
+
+    assert {"chunkId", "documentId", "title", "text", "hop"} <= named
+    assert named - set(given) == set()
 
 
 async def test_rows_of_statements(
