@@ -81,7 +81,7 @@ def _holds(one: Any, sign: str, other: Any) -> bool:
             raise term if isinstance(term, SPARQLError) else SPARQLError("No term.")
     is_order = sign not in {"=", "!="}
     if isinstance(one, Literal) and isinstance(other, Literal):
-        kinds = _value(one), _value(other)
+        kinds = comparable(one), comparable(other)
         if kinds[0] and kinds[1] and kinds[0][0] == kinds[1][0]:
             return _SIGNS[sign](*_aligned(kinds[0][1], kinds[1][1]))
         is_tagged = one.language or other.language
@@ -98,7 +98,7 @@ def _holds(one: Any, sign: str, other: Any) -> bool:
     return bool(_SIGNS[sign](one, other))
 
 
-def _value(literal: Literal) -> tuple[str, Any] | None:
+def comparable(literal: Literal) -> tuple[str, Any] | None:
     """Return kind and value, None for times and durations, and for what has neither."""
     kind, value = literal.datatype, literal.value
     if kind in _TEXTS or literal.language:

@@ -214,6 +214,13 @@ def test_a_datatype_is_no_part_of_a_query(kind: str) -> None:
     assert asked == []
 
 
+@pytest.mark.parametrize("sign", ["=", "<", "<=", ">", ">="])
+@pytest.mark.parametrize("text", ["NaN", "sNaN"])
+def test_no_number_is_less_or_more_than_any(text: str, sign: str) -> None:
+    """Decimals that are no numbers compare as floating-point ones do."""
+    assert ours(typed(text, XSD.decimal), sign, Literal(1)) == "false"
+
+
 def test_half_a_character_is_an_error_of_one_comparison() -> None:
     """A text that is no Unicode fails no query."""
     assert ours(typed("\ud800", UNKNOWN), "=", typed("plum", UNKNOWN)) == "error"
