@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from contextvars import ContextVar
-from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +24,7 @@ from rdflib.query import Result, ResultRow
 from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
-from knowtrail.graph.rdf.expressions import check_query
+from knowtrail.graph.rdf.expressions import check_query, comparable
 from knowtrail.graph.rdf.patterns import Alternative, block_of
 from knowtrail.graph.rdf.plan import Component, Plan, batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
@@ -46,7 +45,6 @@ _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
 _NAME = "knowtrail"
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "="}
-_NUMBERS = frozenset({int, float, Decimal})
 _WATCHED = {
     "Join": evaluate.evalJoin,
     "LeftJoin": evaluate.evalLeftJoin,
@@ -421,10 +419,10 @@ def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
             variable, sign, literal = one.expr, one.op, one.other
             if isinstance(literal, Variable):
                 variable, sign, literal = literal, _FLIPPED[sign], variable
-            number: Any = getattr(literal, "value", None)  # "1" is a text
-            if not isinstance(variable, Variable) or type(number) not in _NUMBERS:
+            if not isinstance(variable, Variable) or not isinstance(literal, Literal):
                 continue
-            if abs(number) < 2**53:
+            kind, number = comparable(literal) or ("", 0)
+            if kind == "number" and abs(number) < 2**53:
                 limits, number = found.setdefault(variable, []), float(number)
                 if sign[0] != "<":
                     limits.append((">=", number - abs(number) * 1e-12))

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.db import labels
@@ -83,7 +83,7 @@ TERMS = tuple(
 """Every property with a standard predicate; any other has `BASE/property/NAME`."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Mapping:
     """The table, for one base and the prefixes (`foreign`) of RDF of others."""
 
@@ -102,6 +102,12 @@ class Mapping:
         if rule is not None and rule.own:
             return self.vocabulary.base + rule.own
         return self.vocabulary.own_class(label)
+
+    @cached_property
+    def table_types(self) -> frozenset[str]:
+        """Every type that nodes have by their labels in the table."""
+        own = {self.own_type(label) for label in LABELS}
+        return frozenset(own.union(*(rule.types for rule in LABELS.values())))
 
     def primary(self, labels: Iterable[str]) -> str | None:
         """Return the label whose rule a node follows, None where it has none."""
@@ -126,7 +132,7 @@ class Mapping:
         if self.primary(labels) != "OntologyClass":
             return None
         iri = self.node_iri("OntologyClass", properties)
-        is_none = iri is None or iri.startswith("_:") or iri in table_types(self)
+        is_none = iri is None or iri.startswith("_:") or iri in self.table_types
         return None if is_none else iri
 
     def is_own_uri(self, uri: object) -> bool:
@@ -245,13 +251,6 @@ class Mapping:
             return f"{literal.text}@{literal.language}"
         name = self.shorten(literal.datatype)
         return None if name is None else f"{literal.text}^^{name}"
-
-
-@lru_cache
-def table_types(mapping: Mapping) -> frozenset[str]:
-    """Return every type that nodes have by their labels in the table."""
-    own = {mapping.own_type(label) for label in LABELS}
-    return frozenset(own.union(*(rule.types for rule in LABELS.values())))
 
 
 _RULES = {(rule.label, rule.name): rule for rule in TERMS}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from rdflib.term import BNode, Literal, Node, URIRef, Variable
 
-from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping, table_types
+from knowtrail.graph.rdf.mapping import LABELS, TERMS, Mapping
 from knowtrail.graph.rdf.vocabulary import RDF
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _type_readings(mapping: Mapping, pattern: Pattern) -> list[Reading]:
     result = [of_statement] if kind == STATEMENT_CLASS else []
     if names:
         result.append(Reading(form="type", pattern=pattern, names=tuple(names)))
-    if kind not in table_types(mapping):
+    if kind not in mapping.table_types:
         result.append(Reading(form="class", pattern=pattern, object=NODE))
     return result
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from rdflib.paths import InvPath, MulPath
@@ -21,7 +22,7 @@ from knowtrail.graph.rdf.values import literal_term, node_term, xsd_written
 from knowtrail.graph.rdf.vocabulary import Value, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
 
     from neo4j import Session
@@ -104,22 +105,22 @@ class PrefixesChangedError(RdfError):
     """The database has other prefixes than those a statement was made with."""
 
 
-_plan = lru_cache(_MOST_PLANS)(Plan)
-"""Plans follow from the prefixes and a query's text, not from what was read."""
+Prepared = tuple[Mapping, Callable[..., Plan]]
+"""A mapping, and the plans made with it, which follow from it and a query's text."""
 
 
 @dataclass(eq=False)
 class Run:
     """One reading of the database: its prefixes, and when it must be over.
 
-    `kept` has the mapping with the prefixes that the database had last, for the next
-    reading.
+    `kept` has the mapping with the prefixes that the database had last, and its plans,
+    for the next reading.
     """
 
     connection: Connection
     _vocabulary: Vocabulary
     seconds: float = 1e9
-    kept: list[Mapping] = field(default_factory=list)
+    kept: list[Prepared] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.deadline = time.monotonic() + self.seconds
@@ -134,16 +135,17 @@ class Run:
     @property
     def mapping(self) -> Mapping:
         """Return the mapping with the prefixes that the database has now."""
-        return (self._known if self._confirmed else None) or self._ask()
+        return ((self._known if self._confirmed else None) or self._ask())[0]
 
-    def _ask(self) -> Mapping:
+    def _ask(self) -> Prepared:
         return self._learn(r["held"] for r in self.connection.read("rdf/prefixes"))
 
-    def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Mapping:
+    def _learn(self, held: Iterable[Dictionary[str, Any]]) -> Prepared:
         pairs = [(key, value) for row in held for key, value in row.items()]
         foreign = {key: value for key, value in pairs if isinstance(value, str)}
-        if self._known is None or self._known.foreign != foreign:
-            self._known = Mapping(self._vocabulary, foreign)
+        if self._known is None or self._known[0].foreign != foreign:
+            mapping = Mapping(self._vocabulary, foreign)
+            self._known = mapping, lru_cache(_MOST_PLANS)(partial(Plan, mapping))
         self._confirmed = True
         self.kept[:] = [self._known]
         return self._known
@@ -161,7 +163,7 @@ class Run:
 
     def plan(self, *asked: Any) -> Plan:
         """Return a plan, made with the last known prefixes; see `Plan`."""
-        return _plan(self._known or self._ask(), *asked)
+        return (self._known or self._ask())[1](*asked)
 
     def check(self) -> None:
         """Raise `QueryTimeoutError` where time is up."""

@@ -25,7 +25,7 @@ from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.rdf.export import ESCAPED, oxigraph_format
-from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping, table_types
+from knowtrail.graph.rdf.mapping import EMBEDDINGS, LABELS, TERMS, Mapping
 from knowtrail.graph.rdf.patterns import (
     OBJECT,
     PREDICATE,
@@ -33,7 +33,7 @@ from knowtrail.graph.rdf.patterns import (
     SUBJECT,
     TYPE,
 )
-from knowtrail.graph.rdf.values import is_vector, ordered, vector_of
+from knowtrail.graph.rdf.values import is_vector, ordered
 from knowtrail.graph.rdf.vocabulary import (
     DATES,
     PREFIXES,
@@ -310,7 +310,7 @@ class Rows:
         known = {**PREFIXES, **own}
         others = {p: n for p, n in sorted(preferred.items()) if known.get(p) != n}
         self._preferred = [*others.items(), *known.items()]
-        self._types = table_types(mapping)
+        self._types = mapping.table_types
         self._terms = {(rule.label, mapping.term(rule)): rule for rule in TERMS}
         self._special = {
             mapping.own_type(label): label for label, rule in LABELS.items() if rule.own
@@ -426,7 +426,7 @@ class Rows:
         vectors = {
             name: properties.pop(name)
             for name in EMBEDDINGS
-            if is_vector(properties.get(name)) and self._is_single(properties[name])
+            if is_vector(properties.get(name)) and self._is_single(facts, name)
         }
         return NodeRow(
             iri=iri,
@@ -440,10 +440,14 @@ class Rows:
             classes=tuple(classes),
         )
 
-    def _is_single(self, vector: list[float]) -> bool:
+    def _is_single(self, facts: Facts, name: str) -> bool:
         """Return whether a vector is in single precision, as vector indexes have it."""
-        held = vector_of(vector, self.mapping.vocabulary)
-        return held.datatype.endswith("float32Vector")
+        kind = self.mapping.vocabulary.datatype("float32Vector")
+        predicate = self.mapping.vocabulary.property(name)
+        return any(
+            p == predicate and isinstance(o, Value) and o.datatype == kind
+            for p, o in facts
+        )
 
     def label_of(self, iri: str, facts: Facts) -> str:
         """Return the label of the table whose rule a node follows.

@@ -18,7 +18,7 @@ from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
-from knowtrail.graph.rdf.run import Run, triple_terms
+from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rdflib.query import Result
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.graph.rdf.mapping import Mapping
 
 
 class _End(Literal):
@@ -96,7 +95,7 @@ class LiveStore(_Answering, SimpleMemory):
         self.connection = connection
         self.vocabulary = Vocabulary(base)
         self.seconds = seconds
-        self._kept: list[Mapping] = []
+        self._kept: list[Prepared] = []
         self._run: Run | None = None
         for prefix, namespace in (PREFIXES | self.vocabulary.prefixes).items():
             self.bind(prefix, URIRef(namespace))

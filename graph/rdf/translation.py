@@ -45,7 +45,7 @@ class Entity:
 
     A node follows the rule of the first of its labels in the table, its leading one,
     which must be among `leads`; it must have a label of each list in `held`. `columns`
-    are those of its labels, `id`, `name` and `uri`.
+    are those of its labels, `id`, `name` and `uri`, None where it can have none.
     """
 
     variable: str
@@ -53,7 +53,7 @@ class Entity:
     leads: frozenset[str] | None = None
     arms: tuple[Arm, ...] | None = None
     place: str = ""
-    columns: tuple[int, ...] = ()
+    columns: tuple[int | None, ...] = ()
 
     def lead(self, labels: Iterable[str]) -> None:
         """Demand that the leading label is one of some."""
@@ -375,14 +375,18 @@ class Translation:
             columns = [("", statement.column(found))]
         return reading, reading.pattern[2], columns
 
-    def _identity(self, entity: Entity) -> tuple[int, ...]:
-        variable = entity.variable
+    def _identity(self, entity: Entity) -> tuple[int | None, ...]:
+        variable, column = entity.variable, self.statement.column
+        rule = None if entity.label is None else LABELS[entity.label]
         labels = f"labels({variable})"
-        if entity.label is not None:
-            labels = f"CASE WHEN size({labels}) > 1 THEN {labels} END"
+        several = f"CASE WHEN size({labels}) > 1 THEN {labels} END"
         name = f"CASE WHEN {variable}:Corpus THEN {variable}.name END"
-        held = (labels, f"{variable}.id", name, f"{variable}.uri")
-        return tuple(map(self.statement.column, held))
+        return (
+            column(several if rule else labels),
+            column(f"{variable}.id") if rule is None or rule.key == "id" else None,
+            column(name) if rule is None or "Corpus" in entity.possible else None,
+            column(f"{variable}.uri") if rule is None or rule.uri else None,
+        )
 
     def decode(self, record: Sequence[Any], row: Solution) -> Iterator[Solution]:
         """Yield what a row of the answer means."""
@@ -433,7 +437,9 @@ class Translation:
     def _decode_node(
         self, entity: Entity, record: Sequence[Any]
     ) -> tuple[str, str, list[str]] | None:
-        held, key, name, uri = (record[column] for column in entity.columns)
+        held, key, name, uri = (
+            None if column is None else record[column] for column in entity.columns
+        )
         labels: list[str] = held or ([entity.label] if entity.label else [])
         primary = (
             labels[0]

@@ -180,7 +180,11 @@ def _point_value(text: str, vocabulary: Vocabulary) -> Any:
     axes = [float(axis) for axis in found[2].split()]
     system = found[1] or f"{vocabulary.base}srid/{_WGS84}"
     points = (WGS84Point(axes), CartesianPoint(axes))
-    ours = (p for p in points if system == f"{vocabulary.base}srid/{p.srid}")
+    ours = (
+        point
+        for point in points
+        if point.srid and system == f"{vocabulary.base}srid/{point.srid}"
+    )
     return next(ours, None)
 
 

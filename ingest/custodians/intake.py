@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import KW_ONLY, dataclass, field, fields
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.batches import batched
@@ -229,9 +230,10 @@ class _Run:
             for row in self._connection.read("custodians/hashes", ids=ids)
         }
         added = len(batch) - len(stored)
+        # Sorted by class, so that two writers wait for each other in one order.
         rows = [
             row
-            for row in batch
+            for row in sorted(batch, key=itemgetter("className"))
             if row["id"] not in stored
             or (replace and stored[row["id"]] != row["contentHash"])
         ]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.graph.db.connection import Counters
-    from knowtrail.graph.models.embedders import Vectors
+    from knowtrail.graph.models.array_embedder import Vectors
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.custodians import CustodianReport
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import math
+import struct
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from rdflib import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
 from knowtrail.graph.rdf.mapping import Mapping
-from knowtrail.graph.rdf.staging import Staging, parse
+from knowtrail.graph.rdf.staging import Rows, Staging, parse
 from knowtrail.graph.rdf.values import (
     candidates,
     decimal_text,
@@ -26,7 +28,7 @@ from knowtrail.graph.rdf.values import (
     value_of_term,
     vector_of,
 )
-from knowtrail.graph.rdf.vocabulary import XSD, Value, Vocabulary
+from knowtrail.graph.rdf.vocabulary import GEO, XSD, Value, Vocabulary
 from tests.cases import each
 
 if TYPE_CHECKING:
@@ -110,7 +112,9 @@ def test_numbers_that_are_none_come_back() -> None:
         Value("P", f"{XSD}nonsense"),
         Value("%%", f"{XSD}base64Binary"),
         Value("AAA=", WORDS.datatype("float32Vector")),
-        Value("POINT (1)", "http://www.opengis.net/ont/geosparql#wktLiteral"),
+        Value("POINT (1)", f"{GEO}wktLiteral"),
+        Value(f"<{WORDS.base}srid/None> POINT (1)", f"{GEO}wktLiteral"),
+        Value(f"<{WORDS.base}srid/0> POINT (1)", f"{GEO}wktLiteral"),
         Value("x", WORDS.datatype("dateTime")),
         Value("x", "urn:other"),
         Value("x", "", "en"),
@@ -128,6 +132,22 @@ def test_single_precision_stays_single(numbers: list[float]) -> None:
 
     assert literal.datatype == WORDS.datatype("float32Vector")
     assert value_of(literal, WORDS) == numbers
+
+
+@each("kind", ["float32Vector", "float64Vector"])
+def test_vectors_are_stored_in_the_precision_that_they_are_written_in(
+    kind: str,
+) -> None:
+    """The datatype says it, whatever the numbers are."""
+    raw = struct.pack("<2f" if kind == "float32Vector" else "<2d", 0.5, 1.0)
+    literal = Value(base64.b64encode(raw).decode(), WORDS.datatype(kind))
+    facts: Any = [(WORDS.property("embedding"), literal)]
+
+    row = Rows(MAPPING, {}).node(WORDS.node("Chunk", "a"), facts, "Chunk")
+
+    is_single = kind == "float32Vector"
+    assert row.vectors == ({"embedding": [0.5, 1.0]} if is_single else {})
+    assert ("embedding" in row.properties) != is_single
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1))
