@@ -122,6 +122,7 @@ def test_a_failed_judgement_is_missing_and_no_vote(tmp_path: Path) -> None:
     assert done.counts.failed == 3
     assert done.judges[0].failed == 3
     assert "failed 3 of 6 times, mostly: no idea" in done.warnings[0]
+    assert type(done.judges[0].shortened) is int
 
 
 def test_a_failed_judgement_is_a_vote_for_the_left_as_published(
