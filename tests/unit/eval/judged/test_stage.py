@@ -153,11 +153,12 @@ def test_a_model_that_breaks_off_leaves_what_there_was(
 ) -> None:
     """The measures of the questions before are there, and a note says what to do."""
     monkeypatch.setattr("knowtrail.eval.models.time.sleep", lambda _: None)
-    down = [ConnectionError("down")] * 3
+    down = [ConnectionError("down\nand out")] * 3
 
     judged = _run(tmp_path, dataset, Reader(said=["Paris", *down], asked=[]))
 
     assert [len(row) for row in judged.results[0].values] == [3, 1]
+    assert "down and out" in judged.notes[1]
     assert "the same command goes on" in judged.notes[1]
 
 
