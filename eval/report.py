@@ -65,10 +65,10 @@ class _Cells(Formatter):
     """Makes cells of rows by the words of `tables.toml`; see there."""
 
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
-        """Return a value, None where a row has no such place."""
+        """Return a value, None where a row has no such place or key."""
         try:
             return super().get_field(field_name, args, kwargs)
-        except IndexError:
+        except LookupError:
             return None, field_name
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
@@ -86,7 +86,7 @@ class _Cells(Formatter):
         if value is None or value != value:
             return "-"
         if not hasattr(value, "low"):
-            return f"{value:{format_spec}}"
+            return "" if value == "" else f"{value:{format_spec}}"
         whole, low, high = (
             f"{number:{format_spec}}" for number in (value.value, value.low, value.high)
         )

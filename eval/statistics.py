@@ -340,7 +340,10 @@ def compare_paired(
 
     Raises:
         InputError: If the shapes differ, or as `bootstrap_interval` raises.
+        TypeError: For `clusters`: the test would not know them.
     """
+    if "clusters" in how:
+        raise TypeError("compare_paired takes no clusters: its test swaps records.")
     one, two = _table(first), _table(second)
     if one.shape != two.shape:
         msg = f"The systems have rows of shapes {one.shape} and {two.shape}: pair them."

@@ -74,8 +74,7 @@ def draw_run(finished: Finished) -> None:
         "hallucinations"
     )
     placed = by_position_text(result.by_position)
-    about = {"result": result, "by_position": placed, "shown": SHOWN_FIELDS}
-    if doubts := told("fields/doubts.txt", **about):
+    if doubts := told("fields/doubts.txt", result=result, by_position=placed):
         click.echo(doubts, err=True)
     fields = sorted(
         result.per_schema_path.items(), key=lambda item: (item[1].mean_score, item[0])
@@ -86,6 +85,12 @@ def draw_run(finished: Finished) -> None:
     ):
         drawn = table(name, rows)
         draw_columns(drawn.columns, drawn.rows)
+    if len(fields) > SHOWN_FIELDS:
+        click.echo(
+            f"The worst {SHOWN_FIELDS} of {len(fields)} fields; --json and --report "
+            "have more.",
+            err=True,
+        )
 
 
 _ROUNDING = 1e-9

@@ -13,7 +13,7 @@ import json
 import logging
 import math
 from dataclasses import dataclass, field
-from itertools import starmap, zip_longest
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.comparators import (
@@ -667,7 +667,7 @@ def iter_records(
             node.by_position = 0
         return build_record_result(record_id, results, left, right, by_position=placed)
 
-    return starmap(scored, _paired(gold, extracted))
+    return (scored(*pair) for pair in _paired(gold, extracted))
 
 
 def _paired(

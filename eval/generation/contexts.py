@@ -332,6 +332,9 @@ def gather(
     chance: random.Random,
 ) -> Gathered:
     """Gather chunks and sentences from an anchor."""
+    if grouping not in GROUPINGS:
+        msg = f"No grouping {grouping!r}: use one of {', '.join(GROUPINGS)}."
+        raise InputError(msg)
     found = Gathered(source, parameters, chance)
     GROUPINGS[grouping](found, source.open(anchor))
     return found

@@ -558,10 +558,14 @@ class ZeloAnnotator:
 def _counted(one: Judgement) -> dict[str, int]:
     """Return what one judgement counts in the report of its judge."""
     if one.score is None:
-        return {"shortened": one.shortened, "failed": 1}
+        return {"shortened": int(one.shortened), "failed": 1}
     first = one.score != 0 and (one.score < 0) != one.swapped
-    ties = one.score == 0
-    return {"shortened": one.shortened, "answered": 1, "ties": ties, "first": first}
+    return {
+        "shortened": int(one.shortened),
+        "answered": 1,
+        "ties": int(one.score == 0),
+        "first": int(first),
+    }
 
 
 async def aannotate(

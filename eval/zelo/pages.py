@@ -384,7 +384,7 @@ def training_table(found: Training) -> Table:
         (name, one.first, one.difference, one.p_value)
         for name, one in found.against.items()
     ]
-    return table("training", [("the model", found.ndcg.value, None, None), *rows])
+    return table("training", [("the model", found.ndcg.value, "", ""), *rows])
 
 
 def training_json(found: Training) -> dict[str, Any]:

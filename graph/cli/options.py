@@ -126,6 +126,9 @@ def told_options(
     are other names than its own, and `shared` is one of the table. What `kinds`,
     classes of options, have as default is it here; `own` has attributes that no file
     can tell.
+
+    Raises:
+        KeyError: If `own` names what the file lacks or has from the table.
     """
     known = {
         one.name: one.default
@@ -134,6 +137,11 @@ def told_options(
         if one.default is not MISSING
     }
     listed = packaged(package, "options.toml")[command]
+    for name in own:
+        if not isinstance(listed[name], str) and "shared" in listed[name]:
+            raise KeyError(
+                f"{name} of {command} is shared: it takes nothing of its own"
+            )
     return stacked(
         *(
             _told_option(name, told, known, own.get(name))

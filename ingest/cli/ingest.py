@@ -61,7 +61,13 @@ _told = partial(told_options, "knowtrail.ingest")
 _common = stacked(
     input_options,
     _told(
-        "common", **{name: {"default": None} for name in ("themes", "terms", "bulk")}
+        "common",
+        themes={
+            "default": None,
+            "help": f"Where themes come from. [default: {_DEFAULTS.themes}]",
+        },
+        terms={"default": None},
+        bulk={"default": None},
     ),
     *map(_number, _NUMBERS),
 )

@@ -20,22 +20,24 @@ from knowtrail.retrieval.specificity.understanding import (
     said_before,
 )
 
-keep_litellm_local()
-with extra("dspy", "This classifier"):
-    import dspy  # type: ignore[import-untyped]
-    from dspy.utils.exceptions import AdapterParseError  # type: ignore[import-untyped]
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.specificity.vocabulary import Mention
 
 
+def _dspy() -> Any:
+    keep_litellm_local()
+    with extra("dspy", "This classifier"):
+        import dspy  # type: ignore[import-untyped]
+    return dspy
+
+
 def ollama_lm(
     model: str, *, url: str, seconds: float = 60.0, tokens: int = TOKENS
 ) -> Any:
     """Return DSPy's client for a model of Ollama."""
-    return dspy.LM(
+    return _dspy().LM(
         f"ollama_chat/{model}",
         api_base=url.rstrip("/") + "/v1",
         api_key="ollama",  # it needs none, but something must be given
@@ -64,6 +66,7 @@ class DspyUnderstanding(ByModel):
     ) -> None:
         check_threshold(threshold)
         super().__init__(lm, threshold=threshold)
+        dspy = _dspy()
         self.by, self._templates = "dspy", templates
         signature = dspy.Signature(
             {
@@ -84,6 +87,11 @@ class DspyUnderstanding(ByModel):
         templates: Mapping[str, Template],
     ) -> Reading:
         """Return what the model says; see `ByModel`."""
+        dspy = _dspy()
+        from dspy.utils.exceptions import (  # type: ignore[import-untyped]
+            AdapterParseError,
+        )
+
         try:
             with dspy.context(lm=self.model, adapter=dspy.JSONAdapter()):
                 said = self.module(

@@ -92,6 +92,17 @@ def test_numbers_are_shown_with_intervals(shell: Shell) -> None:
     assert lines[first + 2].split() == ["who", "0.000", "0", "0", "0", "1"]
 
 
+def test_only_the_worst_fields_are_shown(shell: Shell) -> None:
+    """What else there is is told."""
+    shell.write("gold.jsonl", {f"f{n:02}": "x" for n in range(26)})
+
+    done = shell.run("--gold", "gold.jsonl", "--extracted", "gold.jsonl")
+
+    assert done.errors[-1] == (
+        "The worst 25 of 26 fields; --json and --report have more."
+    )
+
+
 def test_numbers_as_json(shell: Shell) -> None:
     """By hand: 6 of 8 values are right... and the id is not scored."""
     found = shell.json("--extracted", "out.jsonl", "--id-field", "id")

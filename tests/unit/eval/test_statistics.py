@@ -307,6 +307,12 @@ def test_systems_of_different_records_are_refused() -> None:
         compare_paired([1.0, 2.0], [1.0])
 
 
+def test_a_paired_comparison_takes_no_clusters() -> None:
+    """Its p-value would not know those of its interval."""
+    with pytest.raises(TypeError, match="no clusters"):
+        compare_paired([1.0, 2.0], [1.0, 3.0], clusters=[1, 1])  # type: ignore[call-arg]
+
+
 def test_holm_of_a_worked_example() -> None:
     """The four p-values of Holm's procedure step by step."""
     found = corrected([0.01, 0.04, 0.03, 0.005])

@@ -14,7 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 from knowtrail.graph.cli.answers import emit, emit_rows
-from knowtrail.graph.cli.options import _TABLE, check_form, option, options
+from knowtrail.graph.cli.options import (
+    _TABLE,
+    check_form,
+    option,
+    options,
+    told_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,3 +114,10 @@ def test_two_forms_at_once_are_refused() -> None:
     """The message names both options."""
     with pytest.raises(click.UsageError, match="--csv and --json"):
         check_form(as_json=True, as_csv=True)
+
+
+@pytest.mark.parametrize("name", ["no_such", "corpus"])
+def test_attributes_of_options_that_are_not_told_are_refused(name: str) -> None:
+    """One that the file lacks, and one of the table, which would not take them."""
+    with pytest.raises(KeyError, match=name):
+        told_options("knowtrail.ingest", "input", **{name: {"default": None}})

@@ -196,6 +196,21 @@ def test_stream_reads_no_further_than_it_is_asked() -> None:
     assert len(taken) == 4
 
 
+def test_a_stream_ends_where_a_record_fails_or_it_is_closed() -> None:
+    """Nothing of a record that failed counts for another."""
+
+    def failing(results: Any) -> Any:
+        raise ValueError("no")
+
+    failed = iter_records([{"a": "x"}] * 2, [{"a": "x"}] * 2, SCHEMA, None, failing)
+    closed: Any = iter_records([{"a": "x"}], [{"a": "x"}], SCHEMA)
+    with pytest.raises(ValueError, match="no"):
+        next(failed)
+    closed.close()
+
+    assert [*failed, *closed] == []
+
+
 @pytest.mark.thorough
 def test_memory_does_not_grow_with_the_records() -> None:
     """Ten times the records need no more memory."""

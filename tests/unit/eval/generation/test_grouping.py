@@ -182,3 +182,9 @@ def test_plans_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     """Numbers out of range and unknown groupings are the user's to mend."""
     with pytest.raises(InputError):
         GroupPlan(**wrong)  # type: ignore[arg-type]
+
+
+def test_an_unknown_grouping_is_told(source: MemoryContexts) -> None:
+    """The message has those that there are."""
+    with pytest.raises(InputError, match="No grouping 'nope': use one of intra_doc"):
+        _gathered("nope", source, "d0c0")

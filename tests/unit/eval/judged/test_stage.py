@@ -22,7 +22,7 @@ from knowtrail.eval.retrieval.dataset import (
     ReturnedSentence,
 )
 from knowtrail.eval.retrieval.evaluation import SystemResult
-from knowtrail.graph.errors import InputError, MissingExtraError
+from knowtrail.graph.errors import InputError, MissingExtraError, ModelError
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
@@ -159,6 +159,21 @@ def test_a_model_that_breaks_off_leaves_what_there_was(
 
     assert [len(row) for row in judged.results[0].values] == [3, 1]
     assert "the same command goes on" in judged.notes[1]
+
+
+def test_what_a_model_says_in_lines_is_one_note(
+    tmp_path: Path, dataset: RetrievalDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes are told line by line."""
+
+    def fails(*_: Any) -> Any:
+        raise ModelError("down\nand out.")
+
+    monkeypatch.setattr("knowtrail.eval.judged._answered", fails)
+
+    judged = _run(tmp_path, dataset, Reader(asked=[]))
+
+    assert "broke off: down and out. What there was" in judged.notes[1]
 
 
 def test_questions_without_answers_are_refused(

@@ -111,6 +111,16 @@ def test_documents_beyond_the_threshold_have_no_score(tmp_path: Path) -> None:
     assert [d["score"] is None for d in fits["documents"]] == [False] * 3 + [True] * 2
 
 
+def test_a_single_judgement_is_counted_in_numbers(tmp_path: Path) -> None:
+    """The report has 0 in JSON, not false."""
+    done = annotate(
+        source(tmp_path, query(n=2)), tmp_path / "out.jsonl", judges=[ValueJudge()]
+    )
+
+    assert done.judges[0].answered == 1
+    assert json.dumps(done.judges[0].shortened) == "0"
+
+
 def test_a_failed_judgement_is_missing_and_no_vote(tmp_path: Path) -> None:
     """A document about which every judgement failed has no score."""
     path = source(tmp_path, query(n=4))

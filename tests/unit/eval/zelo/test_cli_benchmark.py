@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from knowtrail.eval.zelo.metrics import (
     benchmark_files,
     differences,
 )
+from knowtrail.eval.zelo.pages import benchmark_tables
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.datasets import (
@@ -100,6 +102,16 @@ def test_rankings_are_compared_on_common_queries(
     assert apart["ndcg"].found.n == 15
     assert apart["ndcg"].found.difference.high < 0
     assert apart["ndcg"].p_value < 0.01
+
+
+def test_a_ranking_without_a_metric_has_a_dash(truth: Path, good: Path) -> None:
+    """Whatever other rankings have is a column of all."""
+    one, two = benchmark_files(truth, [truth, good])
+
+    (found, *_) = benchmark_tables([one, replace(two, means={})], [])
+
+    assert "-" not in found.rows[0]
+    assert set(found.rows[1][2:]) == {"-"}
 
 
 def test_more_rankings_make_a_difference_less_sure(

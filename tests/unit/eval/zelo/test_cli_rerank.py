@@ -89,6 +89,8 @@ def test_train_writes_a_model_and_says_what_it_is_worth(
     assert ran.stdout.startswith("Trained on 5 queries, measured on 1: ")
     assert "embedding" in ran.stdout
     assert "nan" not in ran.stdout
+    (own,) = (line for line in ran.stdout.splitlines() if "the model " in line)
+    assert "-" not in own
     assert read_model(tmp_path / "model.npz").embedder == "hash:16"
 
 

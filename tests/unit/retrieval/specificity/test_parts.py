@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from importlib import import_module
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.retrieval.specificity.class_scores import (
     CachedScores,
     ClassFilter,
@@ -27,6 +28,18 @@ from knowtrail.retrieval.specificity.monitoring import (
     SpecificityMetrics,
 )
 from knowtrail.retrieval.specificity.vocabulary import language_of
+
+
+def test_dspy_is_needed_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its module is imported without it; a client of it is not made."""
+    name = "knowtrail.retrieval.specificity.dspy_classifier"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "dspy", None)
+
+    module = import_module(name)
+
+    with pytest.raises(MissingExtraError, match="`dspy`"):
+        module.ollama_lm("some", url="http://127.0.0.1:1")
 
 
 class Source:
