@@ -2,18 +2,32 @@
 // params: name
 // since: 5.26
 MATCH (k:Corpus {name: $name})
+CALL (k) {
+  MATCH (k)<-[:IN_CORPUS]-(d:Document)
+  RETURN count(d) AS documents,
+         sum(COUNT { (d)-[:THEME_SIMILAR_TO]->() }) AS themeSimilar,
+         sum(COUNT { (d)-[:LINKS_TO]->() }) AS links
+}
+CALL (k) {
+  MATCH (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
+  RETURN count(c) AS chunks,
+         sum(COUNT { (c)-[:SIMILAR_TO {scope: 'intra'}]->() }) AS similarIntra,
+         sum(COUNT { (c)-[:SIMILAR_TO]->() }) AS similar,
+         sum(COUNT { (c)-[:MENTIONS]->() }) AS mentions,
+         sum(COUNT { (c)-[:NAMES]->() }) AS names
+}
 RETURN k.name AS name,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document) } AS documents,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk) } AS chunks,
+       documents,
+       chunks,
        COUNT { MATCH (:Sentence {corpus: $name}) } AS sentences,
        COUNT { MATCH (:Theme {corpus: $name}) } AS themes,
        COUNT { MATCH (:Term {corpus: $name}) } AS terms,
        COUNT { MATCH (:Category {corpus: $name}) } AS categories,
        COUNT { MATCH (:Redirect {corpus: $name}) } AS redirects,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:SIMILAR_TO {scope: 'intra'}]->() } AS similarIntra,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:SIMILAR_TO {scope: 'inter'}]->() } AS similarInter,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)-[:THEME_SIMILAR_TO]->() } AS themeSimilar,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)-[:LINKS_TO]->() } AS links,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:MENTIONS]->() } AS mentions,
-       COUNT { (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(:Chunk)-[:NAMES]->() } AS names,
+       similarIntra,
+       similar - similarIntra AS similarInter,
+       themeSimilar,
+       links,
+       mentions,
+       names,
        properties(k) AS settings
