@@ -190,11 +190,11 @@ def _evaluate(
                 done.append(found)
     answers = [compared(done[0], done[1:], seed=run.seed)] if others else []
     answers += [question() for question in asked]
-    tables = [table for answer in answers for table in answer.tables]
+    tables = [one for _, _, told in answers for one in told]
     if gatherer is not None:
         _write_report(given["report"], run, done, gatherer, tables)
     answer = as_dict(done[0]) | {"record_results": rows} if done else {}
-    answer |= {one.name: one.value for one in answers}
+    answer |= {name: value for name, value, _ in answers}
     emit(answer, partial(_show, done, tables), as_json=given["as_json"])
     return _missed(done[0], limits) if done else []
 

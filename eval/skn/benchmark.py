@@ -6,7 +6,7 @@ import logging
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, as_model
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
-from knowtrail.eval.skn.phases import KEPT, Phases, judge_row, no_reply
+from knowtrail.eval.skn.phases import (
+    KEPT,
+    SPENT,
+    TOKENS,
+    Phases,
+    judge_row,
+    no_reply,
+)
 from knowtrail.eval.skn.results import (
     write_extractions,
     write_outcome,
@@ -125,7 +132,7 @@ class ModelRun:
     def outcome(self) -> ModelOutcome:
         """Run the phases; each one's file is written when it is done."""
         state, pipelines = self.phases.state, self.options.pipelines
-        reused, before = state.reused, self._spent()
+        reused, before = state.reused, self.phases.spent.copy()
         rows = [row for _, row in self.samples]
         write_search_results(self.folder, rows)
         self._each("Extracting", self._extract)
@@ -147,14 +154,10 @@ class ModelRun:
             reused=state.reused - reused,
             digest=self.who.digest,
             judge_digest=self.judge.digest,
-            **{name: n - before[name] for name, n in self._spent().items()},
+            **{name: self.phases.spent[name] - before[name] for name in SPENT},
         )
         write_outcome(outcome)
         return outcome
-
-    def _spent(self) -> dict[str, int]:
-        names = ("calls", "prompt_tokens", "completion_tokens")
-        return {name: getattr(self.phases, name) for name in names}
 
     def _each(self, stage: str, do: Callable[..., dict[str, Any]]) -> None:
         jobs = [
@@ -192,7 +195,7 @@ class ModelRun:
         self, sample: Sample, row: dict[str, Any], variant: str
     ) -> dict[str, Any]:
         made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
-        names = ("error", "raw", "attempts", *_TOKENS)
+        names = ("error", "raw", "attempts", *TOKENS)
         return {
             **(made["value"] or no_reply() | {"confidence": None}),
             "reasoning_time_s": made["seconds"],
@@ -208,17 +211,10 @@ class ModelRun:
         return {n.removeprefix(f"{variant}_"): judged[n] for n in judged if n in new}
 
 
-_TOKENS = ("prompt_tokens", "completion_tokens")
-
-
 def _row(sample: Sample, found: Found) -> dict[str, Any]:
     return {
-        "id": sample.id,
-        "category": sample.category,
-        "question": sample.question,
+        **asdict(sample),
         "raw_text": found.raw_text,
-        "ground_truth": sample.ground_truth,
-        "answerable": sample.answerable,
         "search_time_s": found.seconds,
         "search_error": found.error,
         "search_failed": found.failed,

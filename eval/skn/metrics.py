@@ -82,13 +82,6 @@ def summed_gaps(means: Rows) -> Rows:
     return total
 
 
-def abstention_rows(answerable: Sequence[bool], abstained: Sequence[bool]) -> Rows:
-    """Return n x 3 rows (hit, refused, unanswerable)."""
-    can = np.asarray(answerable, dtype=bool)
-    refused = np.asarray(abstained, dtype=bool)
-    return np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
-
-
 def bootstrap_ci(
     values: Sequence[float], n_bootstrap: int = RESAMPLES, ci: float = 0.95
 ) -> dict[str, float]:
@@ -268,11 +261,11 @@ def _calibration(samples: Sequence[Scored]) -> Rows:
 
 
 def _abstention(samples: Sequence[Scored]) -> Rows:
-    """Return the rows of recall and F1 of refusing, where there is what to refuse."""
-    rows = abstention_rows(
-        [one.answerable for one in samples], [one.abstained for one in samples]
-    )
-    return rows[:0] if all(one.answerable for one in samples) else rows
+    """Return rows (hit, refused, unanswerable), where there is what to refuse."""
+    can = np.array([one.answerable for one in samples], dtype=bool)
+    refused = np.array([one.abstained for one in samples], dtype=bool)
+    rows = np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
+    return rows[:0] if can.all() else rows
 
 
 def _refusals(samples: Sequence[Scored]) -> Rows:

@@ -11,6 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json
 from knowtrail.graph.models.prompts import whole_characters
@@ -115,11 +117,9 @@ class Found:
         )
         return cls(raw_text=results_text(tidied), results=tidied, **about)
 
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> Found:
-        """Return what `asdict` gave."""
-        results = tuple(WebResult(**result) for result in value["results"])
-        return cls(**{**value, "results": results})
+
+FOUND = TypeAdapter(Found)
+"""Reads what `asdict` gave."""
 
 
 def _tidy(text: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -429,9 +430,8 @@ class ZeloAnnotator:
         Pairs that adaptive rounds have not chosen yet count as the mean of those
         chosen.
         """
-        if not (self.folder / JOURNAL).is_file():
-            return self._estimated(None)
-        with Journal(self.folder, to_read=True) as journal:
+        there = (self.folder / JOURNAL).is_file()
+        with Journal(self.folder, to_read=True) if there else nullcontext() as journal:
             return self._estimated(journal)
 
     def _estimated(self, journal: Journal | None) -> Estimate:

@@ -13,7 +13,6 @@ nothing, and storing a newer one takes the place of the older, question by quest
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import read_lines
+from knowtrail.graph.files import json_value, read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.recording import question_id
@@ -81,10 +80,7 @@ def questions_of_file(path: Path) -> Iterator[str]:
             yield line.strip()
             continue
         where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{where} is no JSON: {error}.") from error
+        row = json_value(line, where)
         value = row.get("question", row.get("query"))
         if not isinstance(value, str) or not value.strip():
             msg = f"{where}: question is {str(value)[:80]!r}: write a text."

@@ -18,6 +18,7 @@ import math
 import threading
 import time
 import tomllib
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -288,27 +289,17 @@ async def _in_thread(call: Callable[[], ModelReply]) -> ModelReply:
     """Make a call in a thread of its own, which the end of the program leaves."""
     # Clients keep connections of the loop that they were first used in, and some cannot
     # be awaited at all; in threads, each works in any loop.
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[ModelReply] = loop.create_future()
-
-    def tell(reply: ModelReply | Exception) -> None:
-        if done.done():
-            return
-        if isinstance(reply, Exception):
-            done.set_exception(reply)
-        else:
-            done.set_result(reply)
+    done: Future[ModelReply] = Future()
+    done.set_running_or_notify_cancel()
 
     def work() -> None:
         try:
-            reply: ModelReply | Exception = call()
+            done.set_result(call())
         except Exception as error:  # clients of models raise what they like
-            reply = error
-        with suppress(RuntimeError):  # nobody waits any more, the loop is closed
-            loop.call_soon_threadsafe(tell, reply)
+            done.set_exception(error)
 
     threading.Thread(target=work, name="knowtrail-judge", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)
 
 
 def _reply(message: Any) -> ModelReply:
