@@ -20,6 +20,7 @@ from collections import Counter
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import (
@@ -27,9 +28,9 @@ from knowtrail.eval.models import (
     ModelLike,
     ModelOptions,
     Respondent,
-    as_model,
     ask,
     is_refusal,
+    respondent,
 )
 from knowtrail.eval.report import told
 from knowtrail.graph.cli.progress import Progress, silent
@@ -114,16 +115,6 @@ def need_deepeval() -> None:
             import deepeval  # noqa: F401 - must be there
     finally:
         logging.disable(before)
-
-
-def deepeval_version() -> str:
-    """Return the version of DeepEval, whose prompts are part of what it finds."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("deepeval")
-    except PackageNotFoundError:
-        return "none"
 
 
 def deepeval_model(who: Respondent) -> Any:
@@ -354,7 +345,6 @@ def _doubt(name: str, metric: Any, record: JudgedRecord) -> str:
     return f"{len(verdicts)} verdicts on {len(judged)} things"
 
 
-_SPACES = re.compile(r"\s+")
 _SYSTEM: str = TEXTS["judged"]["system"]
 _SCHEMA = object_form(answer={"type": "string", "minLength": 1, "maxLength": 1_200})
 ROOM = 600
@@ -377,12 +367,12 @@ def _answered(
             raise
         return None, len(shown)
     said = answer.value["answer"] if answer.value else ""
-    return _SPACES.sub(" ", said).strip() or None, len(shown)
+    return " ".join(said.split()) or None, len(shown)
 
 
 def _fitting(who: Respondent, question: str, texts: Sequence[str]) -> list[str]:
     """Return the first texts that fit the model, each on one line."""
-    lines = [_SPACES.sub(" ", text).strip() for text in texts]
+    lines = [" ".join(text.split()) for text in texts]
     limit = who.model.prompt_tokens
     if limit is None:
         return lines
@@ -482,11 +472,9 @@ class _Stage:
         self._texts = {passage.id: _text(passage) for passage in dataset.passages}
         self._reasons = options.reasons
         self._progress = progress
-
-        def who(model: ModelLike) -> Respondent:
-            asked = as_model(model, settings=settings, context=options.models.context)
-            return Respondent(model=asked, options=options.models, state=state)
-
+        who = partial(
+            respondent, options=options.models, settings=settings, state=state
+        )
         self.who = who(options.answers)
         self.judge = None if options.judge is None else who(options.judge)
         self.answers: dict[str, dict[str, str]] = {}
@@ -564,7 +552,7 @@ class _Stage:
             folder=folder,
             passages=PASSAGES,
             threshold=PASS_THRESHOLD,
-            version=deepeval_version(),
+            version=version("deepeval") if self.judge else "",
         ).splitlines()
 
 

@@ -7,7 +7,6 @@ and every message, that of a `SourceError`, names the file and the place in it.
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -104,14 +103,13 @@ def shown(value: object) -> str:
     return repr(value)[:60]
 
 
-_SPACES = re.compile(r"\s+")
 _RECENT = 100
 """Problems among which one that is told again is looked for."""
 
 
 def folded(text: str) -> str:
     """Return a text as texts are compared: white space and its amount do not count."""
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 class Gathering:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, as_model
+from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, respondent
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
 from knowtrail.eval.skn.phases import (
@@ -68,15 +68,18 @@ def check_models(
         )
         answer.raise_for_status()
         listed = answer.json()["models"]
-        there = {model["name"]: model.get("digest") for model in listed}
+        there = {
+            model["name"].removesuffix(":latest"): model.get("digest")
+            for model in listed
+        }
     except unusable as error:
         msg = f"No answer from Ollama at {url}: run `ollama serve` and {pulls}."
         raise ModelError(msg) from error
-    for name in wanted:
-        if name not in there and f"{name}:latest" not in there:
-            msg = f"Ollama at {url} has no model {name!r}: run `ollama pull {name}`."
-            raise ModelError(msg)
-    return {name: there.get(name, there.get(f"{name}:latest")) for name in wanted}
+    found = {name: there.get(name.removesuffix(":latest"), "") for name in wanted}
+    if lacking := next((name for name in wanted if found[name] == ""), None):
+        told = f"Ollama at {url} has no model {lacking!r}: run `ollama pull {lacking}`."
+        raise ModelError(told)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,12 +290,13 @@ def run_models(
     itself. Raises as `run_benchmark` does.
     """
     options = options or BenchmarkOptions()
-    respondents = [_respondent(model, options, settings) for model in models]
+    who_is = partial(respondent, options=options.models, settings=settings)
+    respondents = [who_is(model) for model in models]
     names = [who.name for who in respondents]
     if not names or len(set(names)) < len(names):
         msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
         raise InputError(msg)
-    jury = None if judge is None else _respondent(judge, options, settings)
+    jury = None if judge is None else who_is(judge)
     samples = load_samples(options.dataset, limit=options.limit)
     recorded = _recorded(options)
     with State(output) as state:
@@ -319,15 +323,6 @@ def run_models(
             )
             outcomes.append(run.outcome())
     return tuple(outcomes)
-
-
-def _respondent(
-    model: ModelLike,
-    options: BenchmarkOptions,
-    settings: Settings | None,
-) -> Respondent:
-    asked = as_model(model, settings=settings, context=options.models.context)
-    return Respondent(model=asked, options=options.models)
 
 
 def _digests(

@@ -49,11 +49,6 @@ SEED = 42
 _NARROW = 1e-12
 
 
-def mean(values: Sequence[float]) -> float:
-    """Return the mean; of nothing it is 0."""
-    return float(np.mean(values)) if len(values) else 0.0
-
-
 def _bins(confidences: Rows) -> NDArray[np.intp]:
     edges = np.linspace(0.0, 1.0, BINS + 1)
     placed: NDArray[np.intp] = np.searchsorted(edges, confidences, side="right") - 1
@@ -401,7 +396,7 @@ def _confidences(samples: Sequence[Scored]) -> dict[str, float | None]:
 
 
 def _mean(numbers: Sequence[float]) -> float | None:
-    return round(mean(numbers), DIGITS) if numbers else None
+    return round(float(np.mean(numbers)), DIGITS) if numbers else None
 
 
 def _costs(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, float | None]:

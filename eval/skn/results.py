@@ -311,14 +311,18 @@ def _stored_record(
     numbers: dict[str, Any] = {
         **{name: getattr(one, name) for name in _VERDICTS},
         "normalizedHallucination": one.normalized,
-        "failedJudges": len(one.failed),
+        "failedJudges": float(len(one.failed)),
         "contextTokens": row.get(f"{variant}_tokens_est"),
         "extractionSeconds": row.get(f"{variant}_extraction_time_s"),
         "reasoningSeconds": row.get(f"{variant}_reasoning_time_s"),
     }
     return EvalRecord(
         record_id=one.id,
-        scores={n: float(value) for n, value in numbers.items() if value is not None},
+        scores={
+            name: float(value) if isinstance(value, bool) else value
+            for name, value in numbers.items()
+            if value is not None
+        },
         judges=judges,
     )
 

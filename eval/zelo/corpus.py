@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
     from knowtrail.retrieval.walk import ChunkText
 
@@ -120,19 +119,13 @@ def candidates(
             ).hits
             for algorithm in algorithms
         ]
-        documents = tuple(_in_turns(rankings))
+        # The best of each ranking, then the second best, each chunk once.
+        chunks: dict[str, ChunkText] = {}
+        for hit in filter(None, chain.from_iterable(zip_longest(*rankings))):
+            chunks.setdefault(hit.chunk.id, hit.chunk)
+        documents = tuple(map(_document, chunks.values()))
         yield QueryDocuments(query=Query(id=name, query=question), documents=documents)
         progress(STAGE, len(seen), None)
-
-
-def _in_turns(rankings: Sequence[Sequence[Hit]]) -> Iterator[Document]:
-    """Yield the best of each ranking, then the second best, each chunk once."""
-    seen: set[str] = set()
-    for hits in zip_longest(*rankings):
-        for hit in hits:
-            if hit is not None and hit.chunk.id not in seen:
-                seen.add(hit.chunk.id)
-                yield _document(hit.chunk)
 
 
 def _document(chunk: ChunkText) -> Document:

@@ -30,7 +30,11 @@ from knowtrail.eval.models import TEXTS, parse_json_reply
 from knowtrail.eval.zelo.judgements import Answer, Judge, Matchup, Price, usable_score
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, SettingsError
 from knowtrail.graph.models.faults import fault_of, retry_after
-from knowtrail.graph.models.language_models import LanguageModel, ModelReply
+from knowtrail.graph.models.language_models import (
+    LanguageModel,
+    ModelReply,
+    load_language_model,
+)
 from knowtrail.graph.models.prompts import (
     estimated_tokens,
     fitting,
@@ -582,8 +586,6 @@ def _chat(
     name: str, chosen: JudgeSettings, price: Price | None, settings: Settings
 ) -> Judge:
     if chosen.provider in {"ollama", "langchain"}:
-        from knowtrail.graph.models.language_models import load_language_model
-
         named = f"{chosen.provider}:{chosen.model}"
         model: Any = load_language_model(named, settings=settings)
         advice = ""  # its errors say what to do

@@ -297,7 +297,7 @@ class ScoredPairs:
         yield from ((row, None) for row in rows)
 
     def _lines(self, lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
-        """Yield the pairs of a file that has one a line, up to the end of their list."""
+        """Yield the pairs of a file that has one a line, up to the list's end."""
         for line in lines:
             text = line.strip().removesuffix(b",")
             if text == b"]}":
