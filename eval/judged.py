@@ -198,7 +198,6 @@ class JudgedAnswer:
     id: str
     values: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
     passed: bool | None = None
 
@@ -236,7 +235,6 @@ def judge_answers(
     records: Sequence[JudgedRecord],
     *,
     model: Respondent,
-    reasons: bool = False,
     progress: Progress = silent,
     stage: str = "judging",
 ) -> Judged:
@@ -244,11 +242,10 @@ def judge_answers(
 
     A case for which nothing was retrieved has 0 throughout. Where no answer came
     although there was something to answer from, what needs one is left out, with the
-    reason. A case passes where all judged measures reach `PASS_THRESHOLD`; reasons cost
-    one call more for each measure. Where the judge breaks off, `stopped` says why;
-    calling again with the same state goes on.
+    reason. A case passes where all judged measures reach `PASS_THRESHOLD`. Where the
+    judge breaks off, `stopped` says why; calling again with the same state goes on.
     """
-    asked = partial(_asked, model=deepeval_model(model), reasons=reasons)
+    asked = partial(_asked, model=deepeval_model(model))
     answers: list[JudgedAnswer] = []
     for place, record in enumerate(records):
         progress(stage, place, len(records))
@@ -270,7 +267,6 @@ def _judged(
         id=record.id,
         values=word_measures(record) | known,
         errors={n: one.told for n, one in found.items() if n not in known},
-        reasons={n: found[n].told for n in known if found[n].told},
         doubts={n: found[n].doubt for n in known if found[n].doubt},
         passed=min(known.values()) >= PASS_THRESHOLD if whole else None,
     )
@@ -294,7 +290,7 @@ def _measured(
         return _Measured(told=str(error))
 
 
-def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Measured:
+def _asked(name: str, record: JudgedRecord, *, model: Any) -> _Measured:
     with quiet_deepeval():
         import deepeval.metrics
         from deepeval.test_case import LLMTestCase
@@ -303,7 +299,7 @@ def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Me
         metric: Any = getattr(deepeval.metrics, kind)(
             threshold=PASS_THRESHOLD,
             model=model,
-            include_reason=reasons,
+            include_reason=False,
             async_mode=False,
         )
         case = LLMTestCase(
@@ -318,7 +314,6 @@ def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Me
         return _Measured(told=f"the judge's verdicts give {score!r}, no number")
     return _Measured(
         value=min(1.0, max(0.0, float(score))),
-        told=str(metric.reason or ""),
         doubt=_doubt(name, metric, record),
     )
 
@@ -403,7 +398,6 @@ class JudgingOptions:
     answers: ModelLike
     judge: ModelLike | None = None
     models: ModelOptions = field(default_factory=ModelOptions)
-    reasons: bool = False
 
     def __post_init__(self) -> None:
         if self.judge is not None:
@@ -470,7 +464,6 @@ class _Stage:
         progress: Progress,
     ) -> None:
         self._texts = {passage.id: _text(passage) for passage in dataset.passages}
-        self._reasons = options.reasons
         self._progress = progress
         who = partial(
             respondent, options=options.models, settings=settings, state=state
@@ -488,7 +481,6 @@ class _Stage:
         return {
             "answers": self.who.name,
             "judge": None if self.judge is None else self.judge.name,
-            "reasons": self._reasons,
             **asdict(self.who.options),
         }
 
@@ -499,7 +491,6 @@ class _Stage:
             judged = judge_answers(
                 records,
                 model=self.judge,
-                reasons=self._reasons,
                 progress=self._progress,
                 stage=f"judging {result.name}",
             )

@@ -372,12 +372,11 @@ class RerankerJudge:
         reranker: BaseReranker,
         *,
         name: str | None = None,
-        scale: float | None = None,
         price: Price | None = _FREE,
     ) -> None:
         self.name = name or reranker_name(reranker)
         kind = reranker_name(reranker).partition(":")[0]
-        self._scale = scale or SCALES.get(kind, 1.0)
+        self._scale = SCALES.get(kind, 1.0)
         self.fingerprint = f"reranker:{reranker.fingerprint}:{self._scale:g}"
         self.concurrency = 256
         self.price = price
