@@ -214,10 +214,6 @@ class Judged:
     answers: tuple[JudgedAnswer, ...]
     stopped: str = ""
 
-    def values(self) -> dict[str, dict[str, float]]:
-        """Return the measures of each case by its id."""
-        return {one.id: one.as_values() for one in self.answers}
-
 
 def word_measures(record: JudgedRecord) -> dict[str, float]:
     """Return exact match and F1 of a case; nothing where no answer is expected."""
@@ -495,8 +491,8 @@ class _Stage:
                 stage=f"judging {result.name}",
             )
             self.stopped = judged.stopped
-            values |= judged.values()
             for answer in judged.answers:
+                values[answer.id] = answer.as_values()
                 self.unjudged.update([*answer.errors])
                 self.doubtful.update([*answer.doubts])
         rows = [
