@@ -43,6 +43,7 @@ from knowtrail.eval.zelo.scored_pairs import (
     scored_queries,
     working_folder,
 )
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.retrieval.rerank.datasets import (
@@ -176,13 +177,9 @@ class Asking:
         )
 
     async def _ask_pairs(self, pairs: Iterable[Matchup]) -> None:
-        waiting: list[tuple[Matchup, Judge]] = []
-        for matchup in pairs:
-            waiting += [(matchup, judge) for judge in self._of.judges]
-            if len(waiting) >= _PAIRS_AT_ONCE:
-                await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
-                waiting.clear()
-        await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+        asked = ((matchup, judge) for matchup in pairs for judge in self._of.judges)
+        for some in batched(asked, _PAIRS_AT_ONCE):
+            await asyncio.gather(*(self._ask(*one) for one in some))
 
     async def _ask(self, matchup: Matchup, judge: Judge) -> None:
         key = judgement_key(matchup, judge)
