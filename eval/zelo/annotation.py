@@ -240,12 +240,6 @@ def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
         )
 
 
-ENOUGH = 10
-"""Answers below which nothing is said of a habit."""
-_HABIT = 0.95
-_FAILING = 0.2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """How a judge behaved: shares of ties and, of the rest, for what it saw first."""
@@ -272,13 +266,6 @@ class JudgeReport:
             shortened=count["shortened"],
             error=errors.most_common(1)[0][0] if errors else "",
         )
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what makes its judgements doubtful."""
-        limits = {"enough": ENOUGH, "habit": _HABIT, "failing": _FAILING}
-        text = told("zelo/warnings.txt", one=self, name=repr(self.judge), **limits)
-        return tuple(text.splitlines())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,14 +373,7 @@ class Annotation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what somebody should look at."""
-        found = [w for report in self.judges for w in report.warnings]
-        if self.disconnected:
-            found.append(
-                f"{len(self.disconnected)} queries have documents that no chain of "
-                f"battles compares, such as {self.disconnected[0]!r}: their scores "
-                "hold within each part only."
-            )
-        return tuple(found)
+        return tuple(told("zelo/warnings.txt", done=self, quoted=repr).splitlines())
 
 
 class ZeloAnnotator:
