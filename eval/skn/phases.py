@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from knowtrail.eval.models import (
     DEFAULT_MODEL,
     TEXTS,
@@ -31,7 +33,6 @@ from knowtrail.eval.models import (
 from knowtrail.eval.skn.options import ABLATION_PIPELINES
 from knowtrail.eval.skn.samples import (
     ABSTENTIONS,
-    FOUND,
     Found,
     Sample,
     recorded_search,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _TOLD = TEXTS["skn"]
 _DATA: str = _TOLD["data"]
+_FOUND = TypeAdapter(Found)
 
 
 def _sound_claims(value: dict[str, Any]) -> None:
@@ -364,7 +366,7 @@ class Phases:
         key = content_key("search", sample.question, count)
         live = not only and recorded_search(sample, self.recorded) is None
         if live and (known := self.state.get(key)) is not None:
-            return FOUND.validate_python(known)
+            return _FOUND.validate_python(known)
         if live:
             self._refuse_calls()
         found = searched(sample, self.recorded, recorded_only=only, count=count)

@@ -11,8 +11,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import read_json
 from knowtrail.graph.models.prompts import whole_characters
@@ -116,10 +114,6 @@ class Found:
             for result in results
         )
         return cls(raw_text=results_text(tidied), results=tidied, **about)
-
-
-FOUND = TypeAdapter(Found)
-"""Reads what `asdict` gave."""
 
 
 def _tidy(text: str) -> str:
