@@ -20,6 +20,7 @@ from collections import Counter
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.models import (
@@ -27,9 +28,9 @@ from knowtrail.eval.models import (
     ModelLike,
     ModelOptions,
     Respondent,
-    as_model,
     ask,
     is_refusal,
+    respondent,
 )
 from knowtrail.eval.report import told
 from knowtrail.graph.cli.progress import Progress, silent
@@ -116,16 +117,6 @@ def need_deepeval() -> None:
         logging.disable(before)
 
 
-def deepeval_version() -> str:
-    """Return the version of DeepEval, whose prompts are part of what it finds."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("deepeval")
-    except PackageNotFoundError:
-        return "none"
-
-
 def deepeval_model(who: Respondent) -> Any:
     """Return a model as DeepEval takes one; two useless answers end a question."""
     with quiet_deepeval():
@@ -207,7 +198,6 @@ class JudgedAnswer:
     id: str
     values: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
     passed: bool | None = None
 
@@ -223,10 +213,6 @@ class Judged:
 
     answers: tuple[JudgedAnswer, ...]
     stopped: str = ""
-
-    def values(self) -> dict[str, dict[str, float]]:
-        """Return the measures of each case by its id."""
-        return {one.id: one.as_values() for one in self.answers}
 
 
 def word_measures(record: JudgedRecord) -> dict[str, float]:
@@ -245,7 +231,6 @@ def judge_answers(
     records: Sequence[JudgedRecord],
     *,
     model: Respondent,
-    reasons: bool = False,
     progress: Progress = silent,
     stage: str = "judging",
 ) -> Judged:
@@ -253,11 +238,10 @@ def judge_answers(
 
     A case for which nothing was retrieved has 0 throughout. Where no answer came
     although there was something to answer from, what needs one is left out, with the
-    reason. A case passes where all judged measures reach `PASS_THRESHOLD`; reasons cost
-    one call more for each measure. Where the judge breaks off, `stopped` says why;
-    calling again with the same state goes on.
+    reason. A case passes where all judged measures reach `PASS_THRESHOLD`. Where the
+    judge breaks off, `stopped` says why; calling again with the same state goes on.
     """
-    asked = partial(_asked, model=deepeval_model(model), reasons=reasons)
+    asked = partial(_asked, model=deepeval_model(model))
     answers: list[JudgedAnswer] = []
     for place, record in enumerate(records):
         progress(stage, place, len(records))
@@ -279,7 +263,6 @@ def _judged(
         id=record.id,
         values=word_measures(record) | known,
         errors={n: one.told for n, one in found.items() if n not in known},
-        reasons={n: found[n].told for n in known if found[n].told},
         doubts={n: found[n].doubt for n in known if found[n].doubt},
         passed=min(known.values()) >= PASS_THRESHOLD if whole else None,
     )
@@ -303,7 +286,7 @@ def _measured(
         return _Measured(told=str(error))
 
 
-def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Measured:
+def _asked(name: str, record: JudgedRecord, *, model: Any) -> _Measured:
     with quiet_deepeval():
         import deepeval.metrics
         from deepeval.test_case import LLMTestCase
@@ -312,7 +295,7 @@ def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Me
         metric: Any = getattr(deepeval.metrics, kind)(
             threshold=PASS_THRESHOLD,
             model=model,
-            include_reason=reasons,
+            include_reason=False,
             async_mode=False,
         )
         case = LLMTestCase(
@@ -327,7 +310,6 @@ def _asked(name: str, record: JudgedRecord, *, model: Any, reasons: bool) -> _Me
         return _Measured(told=f"the judge's verdicts give {score!r}, no number")
     return _Measured(
         value=min(1.0, max(0.0, float(score))),
-        told=str(metric.reason or ""),
         doubt=_doubt(name, metric, record),
     )
 
@@ -354,7 +336,6 @@ def _doubt(name: str, metric: Any, record: JudgedRecord) -> str:
     return f"{len(verdicts)} verdicts on {len(judged)} things"
 
 
-_SPACES = re.compile(r"\s+")
 _SYSTEM: str = TEXTS["judged"]["system"]
 _SCHEMA = object_form(answer={"type": "string", "minLength": 1, "maxLength": 1_200})
 ROOM = 600
@@ -377,12 +358,12 @@ def _answered(
             raise
         return None, len(shown)
     said = answer.value["answer"] if answer.value else ""
-    return _SPACES.sub(" ", said).strip() or None, len(shown)
+    return " ".join(said.split()) or None, len(shown)
 
 
 def _fitting(who: Respondent, question: str, texts: Sequence[str]) -> list[str]:
     """Return the first texts that fit the model, each on one line."""
-    lines = [_SPACES.sub(" ", text).strip() for text in texts]
+    lines = [" ".join(text.split()) for text in texts]
     limit = who.model.prompt_tokens
     if limit is None:
         return lines
@@ -413,7 +394,6 @@ class JudgingOptions:
     answers: ModelLike
     judge: ModelLike | None = None
     models: ModelOptions = field(default_factory=ModelOptions)
-    reasons: bool = False
 
     def __post_init__(self) -> None:
         if self.judge is not None:
@@ -480,13 +460,10 @@ class _Stage:
         progress: Progress,
     ) -> None:
         self._texts = {passage.id: _text(passage) for passage in dataset.passages}
-        self._reasons = options.reasons
         self._progress = progress
-
-        def who(model: ModelLike) -> Respondent:
-            asked = as_model(model, settings=settings, context=options.models.context)
-            return Respondent(model=asked, options=options.models, state=state)
-
+        who = partial(
+            respondent, options=options.models, settings=settings, state=state
+        )
         self.who = who(options.answers)
         self.judge = None if options.judge is None else who(options.judge)
         self.answers: dict[str, dict[str, str]] = {}
@@ -500,7 +477,6 @@ class _Stage:
         return {
             "answers": self.who.name,
             "judge": None if self.judge is None else self.judge.name,
-            "reasons": self._reasons,
             **asdict(self.who.options),
         }
 
@@ -511,13 +487,12 @@ class _Stage:
             judged = judge_answers(
                 records,
                 model=self.judge,
-                reasons=self._reasons,
                 progress=self._progress,
                 stage=f"judging {result.name}",
             )
             self.stopped = judged.stopped
-            values |= judged.values()
             for answer in judged.answers:
+                values[answer.id] = answer.as_values()
                 self.unjudged.update([*answer.errors])
                 self.doubtful.update([*answer.doubts])
         rows = [
@@ -564,7 +539,7 @@ class _Stage:
             folder=folder,
             passages=PASSAGES,
             threshold=PASS_THRESHOLD,
-            version=deepeval_version(),
+            version=version("deepeval") if self.judge else "",
         ).splitlines()
 
 

@@ -161,6 +161,18 @@ class Respondent:
         return reply
 
 
+def respondent(
+    model: ModelLike,
+    *,
+    options: ModelOptions,
+    settings: Settings | None = None,
+    state: State | None = None,
+) -> Respondent:
+    """Return who answers, by a model's name or the model; it is asked nothing yet."""
+    asked = as_model(model, settings=settings, context=options.context)
+    return Respondent(model=asked, options=options, state=state)
+
+
 def patiently(
     call: Callable[[], T], *, sleep: Callable[[float], None] | None = None
 ) -> T:

@@ -364,20 +364,34 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
     """
     found = Gathering()
     file = found.file(questions)
-    corpus = _Contexts(found, contexts)
+    kind = "context" if contexts == "groups" else "text"
+    known: dict[tuple[str, ...], str] = {}
     asked = []
     for place, row in _golden_rows(questions):
         name = text_of(row, "id", "name", place=place, default="") or place
-        texts = _context_texts(row.get("context"), place)
+        texts = [t for t in _context_texts(row.get("context"), place) if t.strip()]
+        groups: list[tuple[str, ...]] = [(each,) for each in texts]
+        if texts and kind == "context":
+            groups = [tuple(texts)]
+        places = [at for group in groups for at in _places(group, kind, known, found)]
         answer = text_of(
             row, "expectedOutput", "expected_output", place=place, default=""
         )
         asked.append(
-            corpus.question(
-                name,
-                text_of(row, "input", "question", place=place),
-                answer or None,
-                [text for text in texts if text.strip()],
+            RetrievalQuestion(
+                id=name,
+                text=text_of(row, "input", "question", place=place),
+                answer=answer or None,
+                gold_documents=tuple(document for document, _, _ in places),
+                gold_sentences=tuple(
+                    GoldSentence(document=document, sentence=number)
+                    for document, first, last in places
+                    for number in range(first, last + 1)
+                ),
+                gold_chunks=tuple(
+                    GoldChunk(document=document, first=first, last=last)
+                    for document, first, last in places
+                ),
             )
         )
     told = packaged("knowtrail.eval", "texts.toml")["notes"]
@@ -387,53 +401,21 @@ def load_goldens(questions: Path, *, contexts: Contexts = "groups") -> Retrieval
     return found.dataset(questions.stem, "deepeval", asked, notes=tuple(notes))
 
 
-class _Contexts:
-    def __init__(self, found: Gathering, contexts: Contexts) -> None:
-        self._found = found
-        self._whole = contexts == "groups"
-        self._known: dict[tuple[str, ...], str] = {}
-
-    def question(
-        self, name: str, text: str, answer: str | None, texts: Sequence[str]
-    ) -> RetrievalQuestion:
-        groups = [tuple(texts)] if self._whole else [(each,) for each in texts]
-        documents: list[str] = []
-        sentences: list[GoldSentence] = []
-        chunks: list[GoldChunk] = []
-        for group in groups if texts else ():
-            passage, stretches = self._passage(group)
-            documents.append(passage)
-            for first, last in stretches:
-                chunks.append(GoldChunk(document=passage, first=first, last=last))
-                sentences += [
-                    GoldSentence(document=passage, sentence=number)
-                    for number in range(first, last + 1)
-                ]
-        return RetrievalQuestion(
-            id=name,
-            text=text,
-            answer=answer,
-            gold_documents=tuple(documents),
-            gold_sentences=tuple(sentences),
-            gold_chunks=tuple(chunks),
-        )
-
-    def _passage(self, group: tuple[str, ...]) -> tuple[str, list[tuple[int, int]]]:
-        """Return the id of a group's passage and where its texts are in it."""
-        sentences: list[str] = []
-        stretches = []
-        for text in group:
-            found = [text[span.start : span.end] for span in split_sentences(text)]
-            stretches.append((len(sentences), len(sentences) + len(found) - 1))
-            sentences += found
-        key = tuple(folded(text) for text in group)
-        if key not in self._known:
-            kind = "context" if self._whole else "text"
-            name = f"{kind} {len(self._known) + 1}"
-            self._known[key] = self._found.add(
-                "", "", sentences=sentences, identity=name
-            )
-        return self._known[key], stretches
+def _places(
+    group: tuple[str, ...], kind: str, known: dict[tuple[str, ...], str], to: Gathering
+) -> list[tuple[str, int, int]]:
+    """Return passage and ends of each text of a group, added where it is a new one."""
+    sentences: list[str] = []
+    ends = []
+    for text in group:
+        found = [text[span.start : span.end] for span in split_sentences(text)]
+        ends.append((len(sentences), len(sentences) + len(found) - 1))
+        sentences += found
+    key = tuple(folded(text) for text in group)
+    if key not in known:
+        name = f"{kind} {len(known) + 1}"
+        known[key] = to.add("", "", sentences=sentences, identity=name)
+    return [(known[key], first, last) for first, last in ends]
 
 
 def _golden_rows(path: Path) -> list[tuple[str, JsonObject]]:

@@ -7,7 +7,6 @@ and every message, that of a `SourceError`, names the file and the place in it.
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -104,14 +103,13 @@ def shown(value: object) -> str:
     return repr(value)[:60]
 
 
-_SPACES = re.compile(r"\s+")
 _RECENT = 100
 """Problems among which one that is told again is looked for."""
 
 
 def folded(text: str) -> str:
     """Return a text as texts are compared: white space and its amount do not count."""
-    return _SPACES.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 class Gathering:
@@ -199,23 +197,17 @@ class Gathering:
             if known is not None:
                 return known
         named = self._by_title.get(title, [])
+        if not named:
+            return self.missing(question, title)
+        told = f"is the title of {len(named)} passages and its text is that of none: "
+        told += "the first is taken."
         if len(named) == 1:
-            if text is not None:
-                message = (
-                    f"Gold {title!r:.80} of question {question} has another text than "
-                    "the only passage of that title, which is taken."
-                )
-                self.tell("gold_ambiguous", question, message)
-            return named[0]
-        if named:
-            message = (
-                f"Gold {title!r:.80} of question {question} is the title of "
-                f"{len(named)} passages and its text is that of none: the first is "
-                "taken."
-            )
+            told = "has another text than the only passage of that title, which is "
+            told += "taken."
+        if len(named) > 1 or text is not None:
+            message = f"Gold {title!r:.80} of question {question} {told}"
             self.tell("gold_ambiguous", question, message)
-            return named[0]
-        return self.missing(question, title)
+        return named[0]
 
     def missing(self, question: str, name: str) -> str:
         """Tell of gold that points nowhere; return an id that no passage has."""

@@ -22,6 +22,11 @@ from knowtrail.eval.fields.records import (
     objects_in,
     read_schema,
 )
+from knowtrail.eval.fields.report import (
+    ReportGatherer,
+    by_position_text,
+    report_page,
+)
 from knowtrail.eval.fields.results import (
     NullHandling,
     in_turn,
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.results import RecordResult
     from knowtrail.eval.fields.runs import FieldsRun, Finished
     from knowtrail.eval.fields.scoring import PostProcess
@@ -65,8 +69,6 @@ def record_row(record: RecordResult) -> dict[str, Any]:
 
 def draw_run(finished: Finished) -> None:
     """Write an evaluation for people: metrics, counts, the worst fields."""
-    from knowtrail.eval.fields.report import by_position_text
-
     result = finished.result
     click.echo(
         f"{finished.name}: {result.total_records} records, {result.total_fields} "
@@ -160,7 +162,6 @@ def _evaluate(
     given: dict[str, Any],
     limits: dict[str, float],
 ) -> list[str]:
-    from knowtrail.eval.fields.report import ReportGatherer
     from knowtrail.eval.fields.runs import as_dict, compared, questions
 
     stores = given["store"] != "none"
@@ -190,11 +191,11 @@ def _evaluate(
                 done.append(found)
     answers = [compared(done[0], done[1:], seed=run.seed)] if others else []
     answers += [question() for question in asked]
-    tables = [table for answer in answers for table in answer.tables]
+    tables = [one for _, _, told in answers for one in told]
     if gatherer is not None:
         _write_report(given["report"], run, done, gatherer, tables)
     answer = as_dict(done[0]) | {"record_results": rows} if done else {}
-    answer |= {one.name: one.value for one in answers}
+    answer |= {name: value for name, value, _ in answers}
     emit(answer, partial(_show, done, tables), as_json=given["as_json"])
     return _missed(done[0], limits) if done else []
 
@@ -309,8 +310,6 @@ def _write_report(
     gatherer: ReportGatherer,
     tables: Sequence[Table],
 ) -> None:
-    from knowtrail.eval.fields.report import report_page
-
     facts = {
         "gold": run.gold.path.name,
         "extracted": done[0].name,

@@ -103,11 +103,13 @@ _F = TypeVar("_F", bound="Callable[..., Any]")
 
 @dataclass(slots=True)
 class Registry(Generic[_F]):
-    """Functions that schemas name, the built-in ones with a check of parameters."""
+    """Functions that schemas name, the built-in ones with parameters and a check."""
 
     kind: str
     unknown: type[InputError]
-    built_in: dict[str, tuple[_F, Callable[[dict[str, Any]], None]]]
+    built_in: dict[
+        str, tuple[_F, tuple[str, ...], Callable[[dict[str, Any]], Any] | None]
+    ]
     own: dict[str, _F] = field(default_factory=dict)
 
     def add(self, name: str, fn: _F, remedy: str, *, overwrite: bool = False) -> None:
@@ -140,24 +142,18 @@ class Registry(Generic[_F]):
     def check(self, name: str, params: dict[str, Any]) -> None:
         """Refuse parameters that a function cannot use."""
         if name in self.built_in:
-            self.built_in[name][1](params)
+            _, known, read = self.built_in[name]
+            _refuse_others(params, *known)
+            if read is not None:
+                read(params)
         elif callable(check := getattr(self.get(name), "check_params", None)):
             check(params)
 
 
-def _takes(
-    *names: str, read: Callable[[dict[str, Any]], Any] | None = None
-) -> Callable[[dict[str, Any]], None]:
-    """Return a check that parameters have no other names, and that they can be read."""
-
-    def check(params: dict[str, Any]) -> None:
-        if unknown := sorted(str(name) for name in params if name not in names):
-            known = ", ".join(names) or "none"
-            raise ArgumentError(f"unknown parameters {unknown}: known are {known}")
-        if read is not None:
-            read(params)
-
-    return check
+def _refuse_others(params: dict[str, Any], *names: str) -> None:
+    if unknown := sorted(str(name) for name in params if name not in names):
+        known = ", ".join(names) or "none"
+        raise ArgumentError(f"unknown parameters {unknown}: known are {known}")
 
 
 _TYPE_ERROR = "type_error"
@@ -291,16 +287,16 @@ def _values(params: dict[str, Any]) -> list[Any]:
 
 def _check_tolerance(params: dict[str, Any]) -> None:
     _tolerance(params)
-    _takes("rel", "abs")(params.get("tolerance") or {})
+    _refuse_others(params.get("tolerance") or {}, "rel", "abs")
 
 
 COMPARATORS: Registry[Comparator | BatchComparator] = Registry(
     "comparator",
     ComparatorNotFoundError,
     {
-        "exact": (compare_exact, _takes()),
-        "numeric": (compare_numeric, _takes("tolerance", read=_check_tolerance)),
-        "oneof": (compare_oneof, _takes("values", read=_values)),
+        "exact": (compare_exact, (), None),
+        "numeric": (compare_numeric, ("tolerance",), _check_tolerance),
+        "oneof": (compare_oneof, ("values",), _values),
     },
 )
 
@@ -529,12 +525,12 @@ TRANSFORMS: Registry[Transform] = Registry(
     "transform",
     TransformNotFoundError,
     {
-        "lowercase": (transform_lowercase, _takes()),
-        "normalize_whitespace": (transform_normalize_whitespace, _takes()),
-        "round_digits": (transform_round_digits, _takes("digits", read=_digits)),
-        "sort_tokens": (transform_sort_tokens, _takes()),
-        "strip": (transform_strip, _takes()),
-        "type_convert": (transform_type_convert, _takes("to", read=_target)),
+        "lowercase": (transform_lowercase, (), None),
+        "normalize_whitespace": (transform_normalize_whitespace, (), None),
+        "round_digits": (transform_round_digits, ("digits",), _digits),
+        "sort_tokens": (transform_sort_tokens, (), None),
+        "strip": (transform_strip, (), None),
+        "type_convert": (transform_type_convert, ("to",), _target),
     },
 )
 

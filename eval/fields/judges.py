@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.eval.fields.comparators import BatchItem, ComparatorResult, same
 from knowtrail.eval.fields.paths import schema_path
-from knowtrail.eval.models import TEXTS, parse_json_reply
+from knowtrail.eval.models import TEXTS, as_model, parse_json_reply
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
+from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
@@ -24,9 +25,7 @@ from knowtrail.graph.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from langchain_core.language_models import BaseChatModel
-
-    from knowtrail.graph.models.language_models import LanguageModel
+    from knowtrail.eval.models import ModelLike
 
 _LOG = logging.getLogger(__name__)
 
@@ -200,7 +199,7 @@ class ModelJudge:
 
     def __init__(
         self,
-        model: LanguageModel | BaseChatModel | None = None,
+        model: ModelLike | None = None,
         *,
         prompt_template: str | None = None,
         cache_file: Path | None = None,
@@ -212,16 +211,9 @@ class ModelJudge:
         The prompt has `{pairs}` where the pairs belong, and other braces doubled.
         Without `cache_file` verdicts are kept in the home folder.
         """
-        from knowtrail.graph.models.language_models import (
-            LanguageModel,
-            load_language_model,
-        )
-
         self._template = prompt_template or DEFAULT_PROMPT_TEMPLATE
         _check_template(self._template)
-        if model is None:
-            model = load_language_model()
-        self.model = model if isinstance(model, LanguageModel) else LanguageModel(model)
+        self.model = load_language_model() if model is None else as_model(model)
         self._seconds = seconds
         self._file: JudgementFile | None = None
         if cache:

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -303,13 +303,8 @@ def _extracted(run: FieldsRun, judged: list[str]) -> Iterator[Any]:
         yield record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An answer: its name and value as JSON has it, and its tables for people."""
-
-    name: str
-    value: list[dict[str, Any]]
-    tables: list[Table]
+Answer: TypeAlias = tuple[str, list[dict[str, Any]], "list[Table]"]
+"""Name and value as JSON has them, and tables for people."""
 
 
 def questions(
@@ -344,21 +339,20 @@ def questions(
 def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
     records = zip(*(file.records() for file in files), strict=True)
     found = annotator_agreement(parse_eval_schema(schema), records)
-    tables = [table("agreement", found, more=len(files) - 1)]
-    return Answer(name="agreement", value=plain(found), tables=tables)
+    told = table("agreement", found, more=len(files) - 1)
+    return "agreement", plain(found), [told]
 
 
 def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
     lines = chain.from_iterable(read_lines(path) for path in texts)
     found = contamination(gold.records(), TextIndex(text for _, text in lines))
-    tables = [table("contamination", found)]
-    return Answer(name="contamination", value=plain(found), tables=tables)
+    return "contamination", plain(found), [table("contamination", found)]
 
 
 def _shift(older: RecordFile, newer: RecordFile) -> Answer:
     found = shifts(older.records(), newer.records())
-    tables = [table("shift", found, newer=newer.path.name)]
-    return Answer(name="shift", value=plain(found), tables=tables)
+    told = table("shift", found, newer=newer.path.name)
+    return "shift", plain(found), [told]
 
 
 def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
@@ -388,7 +382,7 @@ def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answe
             _differences(one.name, "metric", named),
             _differences(one.name, "field", dict(apart)),
         ]
-    return Answer(name="compared", value=value, tables=tables)
+    return "compared", value, tables
 
 
 def _corrected(

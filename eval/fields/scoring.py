@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import logging
 import math
-from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from knowtrail.eval.fields.comparators import (
     BatchItem,
@@ -225,18 +224,18 @@ def _arrays(
     if not gold and not extracted:
         return [_container(path, gold, extracted, MATCH)]
     child = node.children[0]
-    pairing = aligned(node, path, gold, extracted)
+    pairs, others, known = aligned(node, path, gold, extracted)
     results: list[FieldResult] = []
-    for left, right in pairing.in_order:
+    for left, right in pairs:
         if right is None:
             results += missing(child, f"{path}[{left}]", gold[left], OMISSION)
-        elif (left, right) in pairing.known:
-            results += pairing.known[left, right]
+        elif (left, right) in known:
+            results += known[left, right]
         else:
             results += score_pair(
                 child, f"{path}[{left}]", gold[left], extracted[right]
             )
-    for place, right in enumerate(pairing.hallucinated, start=1):
+    for place, right in enumerate(others, start=1):
         results += missing(child, f"{path}[{-place}]", extracted[right], HALLUCINATION)
     return results
 
@@ -478,13 +477,10 @@ MAX_BATCHED = 2_500
 """The same where a batch comparator, such as a language model, is asked of each."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
-    """Indices that belong together, and results of pairs that are known."""
-
-    in_order: list[tuple[int, int | None]]
-    hallucinated: list[int]
-    known: dict[tuple[int, int], list[FieldResult]] = field(default_factory=dict)
+Pairing: TypeAlias = tuple[
+    list[tuple[int, int | None]], list[int], dict[tuple[int, int], list[FieldResult]]
+]
+"""Pairs of indices, in order; what only the extraction has; results that are known."""
 
 
 def aligned(
@@ -507,10 +503,8 @@ def aligned(
             len(extracted),
         )
     both = min(len(gold), len(extracted))
-    return Pairing(
-        in_order=[(i, i if i < both else None) for i in range(len(gold))],
-        hallucinated=list(range(both, len(extracted))),
-    )
+    pairs = [(i, i if i < both else None) for i in range(len(gold))]
+    return pairs, list(range(both, len(extracted))), {}
 
 
 def _by_key(key: str, gold: list[Any], extracted: list[Any]) -> Pairing:
@@ -527,7 +521,7 @@ def _by_key(key: str, gold: list[Any], extracted: list[Any]) -> Pairing:
     for index, item in enumerate(gold):
         value = _key_value(item, key)
         pairs.append((index, None if value is None else first.pop(value, None)))
-    return Pairing(in_order=pairs, hallucinated=[*first.values(), *rest])
+    return pairs, [*first.values(), *rest], {}
 
 
 def _key_value(item: Any, key: str) -> str | float | None:
@@ -572,14 +566,9 @@ def _by_score(
     best = best_pairs(found[:, rows][:, :, columns])
     pairs = dict(sorted((rows[i], columns[j]) for i, j in best.items()))
     taken = set(pairs.values())
-    return Pairing(
-        in_order=[
-            *pairs.items(),
-            *((i, None) for i in range(len(gold)) if i not in pairs),
-        ],
-        hallucinated=[j for j in range(len(extracted)) if j not in taken],
-        known={pair: known[pair] for pair in pairs.items() if pair in known},
-    )
+    alone = [(i, None) for i in range(len(gold)) if i not in pairs]
+    others = [j for j in range(len(extracted)) if j not in taken]
+    return [*pairs.items(), *alone], others, known
 
 
 _NOTHING = object()

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -96,24 +96,21 @@ def shifts(before: Iterable[Any], after: Iterable[Any]) -> tuple[FieldShift, ...
     if not old_count or not new_count:
         msg = f"Shift needs records on both sides: there are {old_count}, {new_count}."
         raise InputError(msg)
-    found: list[FieldShift] = []
-
-    def note(path: str, aspect: Aspect, test: _Test | None, old: int, new: int) -> None:
-        if test is not None:
-            told = FieldShift(path, aspect, *test, test[2], False, old, new)
-            found.append(told)
-
+    tests: list[tuple[str, Aspect, _Test | None, int, int]] = []
     for path in dict.fromkeys([*old, *new]):
         left, right = old.get(path, _Side()), new.get(path, _Side())
         there = [[len(left.sizes), old_count - len(left.sizes)]]
         there.append([len(right.sizes), new_count - len(right.sizes)])
-        note(path, "presence", _table_test(there), old_count, new_count)
-        note(path, *_value_test(left, right), len(left.values), len(right.values))
-    p_values = [one.p_value for one in found]
-    adjusted = corrected(p_values, method="benjamini-hochberg")
+        aspect, test = _value_test(left, right)
+        tests += [
+            (path, "presence", _table_test(there), old_count, new_count),
+            (path, aspect, test, len(left.values), len(right.values)),
+        ]
+    found = [(one, one[2]) for one in tests if one[2] is not None]
+    p_values = corrected([test[2] for _, test in found], method="benjamini-hochberg")
     results = [
-        replace(one, adjusted=float(p_value), shifted=bool(p_value < _LEVEL))
-        for one, p_value in zip(found, adjusted, strict=True)
+        FieldShift(path, aspect, *test, float(p), bool(p < _LEVEL), old, new)
+        for ((path, aspect, _, old, new), test), p in zip(found, p_values, strict=True)
     ]
     return tuple(sorted(results, key=lambda r: (r.p_value, r.field, r.aspect)))
 

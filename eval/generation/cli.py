@@ -10,8 +10,28 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.cli import options_of, options_told
-from knowtrail.eval.generation import GroupPlan, QuestionOptions, WalkParameters
+from knowtrail.eval.generation.contexts import (
+    GraphContexts,
+    GroupPlan,
+    WalkParameters,
+    context_groups,
+    corpus_passages,
+)
+from knowtrail.eval.generation.files import (
+    FORMATS,
+    dataset_questions,
+    generated_questions,
+    write_dataset,
+)
+from knowtrail.eval.generation.questions import (
+    QuestionOptions,
+    chain_writer,
+    deepeval_writer,
+    generate_questions,
+)
+from knowtrail.eval.judged import need_deepeval
 from knowtrail.eval.models import ModelOptions
+from knowtrail.eval.report import json_lines, telling_what_is_kept
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import FILE, option
@@ -22,18 +42,16 @@ from knowtrail.graph.files.journal import State
 from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from knowtrail.eval.generation.contexts import ContextGroup, CorpusPassage, Grouped
-    from knowtrail.eval.generation.questions import ChainWriter, GeneratedQuestions
+    from knowtrail.eval.generation.questions import GeneratedQuestions
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
 
 
 def write_groups(output: Path, grouped: Grouped, *, as_json: bool) -> None:
     """Write the contexts, one a line."""
-    from knowtrail.eval.report import json_lines
-
     write_file(output, json_lines(map(asdict, grouped.groups)))
     said = f"{len(grouped.groups)} contexts are in {output}."
     emit(_groups(grouped), said, as_json=as_json)
@@ -60,8 +78,6 @@ def write_made(
     as_json: bool,
 ) -> None:
     """Write questions and passages, and say what came of it."""
-    from knowtrail.eval.generation.files import generated_questions, write_dataset
-
     groups = _groups(grouped)
     for failure in made.failures:
         click.echo(
@@ -69,8 +85,18 @@ def write_made(
             f"{failure.step}: {failure.reason}",
             err=True,
         )
+    if not made.questions and not made.failures:
+        raise InputError(
+            "The corpus has none of the contexts that were wanted, so no question was "
+            "asked and no file is written: choose another --grouping, or a corpus of "
+            "more and longer documents."
+        )
     if not made.questions:
-        _none_came(made)
+        raise ModelError(
+            f"No question came of {len(made.failures)} attempts, so no file is written:"
+            " choose a larger --model, or a lower --threshold; --retry-failed asks "
+            "again."
+        )
     write_dataset(output, generated_questions(made.questions, passages), passages)
     emit(
         {
@@ -83,20 +109,6 @@ def write_made(
         f"{len(made.questions)} questions are in {output}; {len(made.failures)} "
         "did not come.",
         as_json=as_json,
-    )
-
-
-def _none_came(made: GeneratedQuestions) -> None:
-
-    if not made.failures:
-        raise InputError(
-            "The corpus has none of the contexts that were wanted, so no question was "
-            "asked and no file is written: choose another --grouping, or a corpus of "
-            "more and longer documents."
-        )
-    raise ModelError(
-        f"No question came of {len(made.failures)} attempts, so no file is written: "
-        "choose a larger --model, or a lower --threshold; --retry-failed asks again."
     )
 
 
@@ -144,9 +156,6 @@ def generate(settings: Settings, /, corpus: str, **given: Any) -> None:
     knowtrail dataset generate glaciers --output asked.jsonl --goldens 20
     knowtrail dataset generate glaciers --output contexts.jsonl --groups-only
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.generation import GraphContexts, context_groups
-    from knowtrail.eval.generation.contexts import corpus_passages
-    from knowtrail.eval.generation.files import FORMATS
     from knowtrail.retrieval.corpora import corpora, pick_corpus
 
     output: Path = given["output"]
@@ -191,8 +200,6 @@ def _chosen(given: dict[str, Any]) -> tuple[GroupPlan, QuestionOptions, ModelOpt
     given["rounds"] = given["evolution_rounds"]
     options = QuestionOptions(**options_of(QuestionOptions, given))
     if given["synthesizer"] == "deepeval" and not given["groups_only"]:
-        from knowtrail.eval.judged import need_deepeval
-
         need_deepeval()
     return plan, options, ModelOptions(**options_of(ModelOptions, given))
 
@@ -204,17 +211,10 @@ def _made(
     options: QuestionOptions,
     models: ModelOptions,
 ) -> GeneratedQuestions:
-    from knowtrail.eval.generation import chain_writer, generate_questions
-    from knowtrail.eval.report import telling_what_is_kept
-
     work: Path = given["work"] or given["output"].with_name(
         f"{given['output'].name}.work"
     )
-    make: Callable[..., ChainWriter] = chain_writer
-    if given["synthesizer"] == "deepeval":
-        from knowtrail.eval.generation.questions import deepeval_writer
-
-        make = deepeval_writer
+    make = deepeval_writer if given["synthesizer"] == "deepeval" else chain_writer
     with telling_what_is_kept(work), State(work) as state, progress_bars() as progress:
         writer = make(
             given["model_name"] or settings.language_model,
@@ -250,11 +250,6 @@ def convert(source: str, output: Path, *, as_json: bool) -> None:
     knowtrail dataset convert jsonl:asked.jsonl,asked.passages.jsonl asked.csv
     """  # noqa: D301 - click reads the backspace
     from knowtrail.eval.datasets import read_specification
-    from knowtrail.eval.generation.files import (
-        FORMATS,
-        dataset_questions,
-        write_dataset,
-    )
 
     check_output(output, FORMATS)
     read = read_specification(source)

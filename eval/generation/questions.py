@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import random
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
 from knowtrail.eval.generation.contexts import (
@@ -20,7 +21,6 @@ from knowtrail.eval.generation.contexts import (
 from knowtrail.eval.judged import (
     UselessAnswerError,
     deepeval_model,
-    deepeval_version,
     quiet_deepeval,
 )
 from knowtrail.eval.models import (
@@ -28,10 +28,10 @@ from knowtrail.eval.models import (
     ModelLike,
     ModelOptions,
     Respondent,
-    as_model,
     ask,
     check_ranges,
     is_refusal,
+    respondent,
 )
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.models.prompts import estimated_tokens, marked
@@ -174,7 +174,6 @@ def _about(lines: Sequence[str], question: str = "") -> str:
     return f"{given}\nThis is a question about them:\n{_block('question', question)}"
 
 
-_SPACES = re.compile(r"\s+")
 _TALKS_OF_TEXT = re.compile(
     r"\b(?:the|these|this|given|provided|above)\s+"
     r"(?:\w+\s+)?(?:text|context|passages?|sentences?|excerpts?)\b",
@@ -237,7 +236,7 @@ class ChainWriter:
             about=_about(lines), question=_block("question", question)
         )
         said = self._asked("answer", prompt, _answer_form(len(lines)))
-        text = _SPACES.sub(" ", said["answer"]).strip()
+        text = " ".join(said["answer"].split())
         numbers = sorted(set(said["sentences"]))
         if not said["answerable"] or not text:
             raise ChainError("answer", f"the context does not answer {question!r}")
@@ -269,7 +268,7 @@ class ChainWriter:
 
     def _question(self, step: str, prompt: str) -> str:
         value = self._asked(step, prompt, _QUESTION)["question"]
-        question = _SPACES.sub(" ", value).strip()
+        question = " ".join(value.split())
         if len(question) < 8:
             raise ChainError(step, f"{question!r} is no question")
         return question
@@ -309,14 +308,11 @@ def chain_writer(
     settings: Settings | None = None,
 ) -> ChainWriter:
     """Return a writer that needs nothing but chat models; without a critic, but one."""
-    who = Respondent(
-        model=as_model(model, settings=settings),
-        options=models or ModelOptions(),
-        state=state,
-    )
+    how = models or ModelOptions()
+    who = respondent(model, options=how, settings=settings, state=state)
     judge = who
     if critic is not None:
-        judge = replace(who, model=as_model(critic, settings=settings))
+        judge = respondent(critic, options=how, settings=settings, state=state)
     return ChainWriter(who=who, critic=judge, options=options or QuestionOptions())
 
 
@@ -324,7 +320,7 @@ def _lines(group: ContextGroup, who: Respondent) -> tuple[str, ...]:
     """Return numbered sentences under their titles; all of them must fit."""
     titles = dict(zip(group.documents, group.titles, strict=True))
     lines = tuple(
-        f"[{number}] ({titles[s.document]}) {_SPACES.sub(' ', s.text).strip()}"
+        f"[{number}] ({titles[s.document]}) {' '.join(s.text.split())}"
         for number, s in enumerate(group.sentences, start=1)
     )
     limit = who.model.prompt_tokens
@@ -433,15 +429,8 @@ def _failure(
     group: ContextGroup, number: int, step: str, reason: str
 ) -> dict[str, Any]:
     _LOG.info("No question of context %s (%s): %s", group.id, step, reason)
-    return asdict(
-        QuestionFailure(
-            group=group.id,
-            grouping=group.grouping,
-            number=number,
-            step=step,
-            reason=reason,
-        )
-    )
+    about = {"group": group.id, "grouping": group.grouping, "number": number}
+    return {**about, "step": step, "reason": reason}
 
 
 def _folded(question: str) -> str:
@@ -496,7 +485,7 @@ def deepeval_writer(model: ModelLike, **given: Any) -> ChainWriter:
 class _DeepEvalWriter(ChainWriter):
     @property
     def made_by(self) -> tuple[str, str]:
-        return "deepeval", deepeval_version()
+        return "deepeval", version("deepeval")
 
     def write(
         self, group: ContextGroup, evolutions: Sequence[str], others: Sequence[str]
@@ -526,7 +515,7 @@ class _DeepEvalWriter(ChainWriter):
             gold=group.sentences,
             evolutions=_evolutions(golden),
             quality=quality,
-            synthesizer=f"deepeval {deepeval_version()}",
+            synthesizer=" ".join(self.made_by),
             model=self.who.name,
         )
 

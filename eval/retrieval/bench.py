@@ -50,7 +50,6 @@ _TOGETHER = 64
 class BenchChunk:
     """A chunk of the stored corpus, in terms of the data set."""
 
-    id: str
     document: str
     first: int
     last: int
@@ -216,7 +215,6 @@ def _chunks(
             if number is not None
         ]
         found[row["id"]] = BenchChunk(
-            id=row["id"],
             document=passage,
             first=min(own, default=0),
             last=max(own, default=-1),

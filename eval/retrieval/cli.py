@@ -16,7 +16,6 @@ from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from knowtrail.eval.judged import JudgingOptions
     from knowtrail.eval.retrieval.dataset import System
@@ -27,19 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @options_told("retrieval")
 @click.pass_obj
-def retrieval(
-    settings: Settings,
-    /,
-    *,
-    specification: str,
-    algorithms: str,
-    limit: int | None,
-    model_name: str | None,
-    report: Path | None,
-    rankings: Path | None,
-    as_json: bool,
-    **asked: Any,
-) -> None:
+def retrieval(settings: Settings, /, **asked: Any) -> None:
     """Measure ways of finding passages, with 95 % intervals.
 
     The passages are ingested once as a corpus of their own, with the embedder in use.
@@ -52,14 +39,14 @@ def retrieval(
     from knowtrail.eval.retrieval.evaluation import evaluate_retrieval
     from knowtrail.graph.models.embedders import named_embedder
 
-    if report is not None:
+    if report := asked["report"]:
         check_output(report, (".html",))
-    if rankings is not None:
+    if rankings := asked["rankings"]:
         check_output(rankings)
-    options = _options(asked, algorithms, settings)
-    systems = _systems(algorithms, model_name, settings)
-    dataset = read_specification(specification, contexts=asked["contexts"])
-    dataset = replace(dataset, questions=dataset.questions[:limit])
+    options = _options(asked, settings)
+    systems = _systems(asked["algorithms"], asked["model_name"], settings)
+    dataset = read_specification(asked["specification"], contexts=asked["contexts"])
+    dataset = replace(dataset, questions=dataset.questions[: asked["limit"]])
     embedder = named_embedder(settings.embedder, settings=settings)
     with open_connection(settings) as connection, progress_bars() as progress:
         evaluation = evaluate_retrieval(
@@ -71,19 +58,17 @@ def retrieval(
             options=options,
             progress=progress,
         )
-    if report is not None:
+    if report:
         write_file(report, output.retrieval_page(evaluation))
         click.echo(f"Report: {report}", err=True)
-    if rankings is not None:
+    if rankings:
         write_file(rankings, json_lines(output.rankings_of(evaluation)))
         click.echo(f"Rankings: {rankings}", err=True)
     told = "\n".join(output.lines(evaluation))
-    emit(output.as_dict(evaluation), told, as_json=as_json, indent=2)
+    emit(output.as_dict(evaluation), told, as_json=asked["as_json"], indent=2)
 
 
-def _options(
-    asked: Mapping[str, Any], algorithms: str, settings: Settings
-) -> EvaluationOptions:
+def _options(asked: Mapping[str, Any], settings: Settings) -> EvaluationOptions:
     from knowtrail.eval.retrieval.dataset import Unit
     from knowtrail.eval.retrieval.evaluation import EvaluationOptions
     from knowtrail.eval.retrieval.systems import asked_names
@@ -91,6 +76,7 @@ def _options(
 
     if asked_names(asked["base"]) != (asked["base"],):
         raise InputError(f"--base {asked['base']!r:.80}: name one system.")
+    algorithms = asked["algorithms"]
     source = click.get_current_context().get_parameter_source("base")
     given = source is not click.core.ParameterSource.DEFAULT
     if given and asked["base"] not in asked_names(algorithms):

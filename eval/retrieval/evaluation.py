@@ -34,7 +34,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from knowtrail.eval.judged import JudgedResults, JudgingOptions, judge_results
-from knowtrail.eval.report import NOTES
+from knowtrail.eval.report import NOTES, told
 from knowtrail.eval.retrieval.bench import Bench, open_bench
 from knowtrail.eval.retrieval.dataset import Ranking, Unit, halves
 from knowtrail.eval.retrieval.output import store_evaluation
@@ -582,16 +582,7 @@ def _alike(result: SystemResult, base: SystemResult | None) -> bool:
 
 
 def _notes(bench: Bench, ks: Sequence[int]) -> list[str]:
-    notes = list(bench.dataset.notes)
+    lacking = [f"{name!r:.80}" for name in bench.unreadable]
     count = len(bench.dataset.passages)
-    if ks[-1] > count:
-        notes.append(
-            f"k = {ks[-1]} is more than the {count} passages of the corpus: a ranking "
-            "ends with the last of them."
-        )
-    if bench.unreadable:
-        notes.append(
-            f"{len(bench.unreadable)} passages have no text and are not in the corpus, "
-            f"such as {bench.unreadable[0]!r:.80}."
-        )
-    return notes
+    text = told("retrieval/notes.txt", most=ks[-1], count=count, lacking=lacking)
+    return [*bench.dataset.notes, *text.splitlines()]

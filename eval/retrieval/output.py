@@ -125,10 +125,7 @@ def rankings_of(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
                 "gold": {
                     name: question.grade(name) for name in question.gold_documents
                 },
-                "documents": [
-                    {"id": each.id, "score": each.score, "filled": each.filled}
-                    for each in ranking.documents
-                ],
+                "documents": plain(ranking.documents),
                 "measures": {name: round(values[name], _DIGITS) for name in values},
                 "milliseconds": round(ranking.milliseconds, 3),
                 "traversal": ranking.traversal_id,

@@ -138,19 +138,33 @@ def filled_up(
     return tuple([*documents, *marked][:k])
 
 
-class _Chunks(ABC):
-    """A system that ranks chunks; its time is that from the vector to the chunks."""
+class _System(ABC):
+    """What all systems share."""
 
     name = ""
-    hops = 0
 
     def prepare(self, bench: Bench) -> None:
         """Take the corpus."""
         self._bench = bench
 
     def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question once, so that the server has planned what it runs."""
-        self.rank(question, 1)
+        """Answer a question, so that the server has planned it; keep nothing of it."""
+        bench = self._bench
+        self._bench = replace(bench, record=False)
+        try:
+            self.rank(question, 1)
+        finally:
+            self._bench = bench
+
+    @abstractmethod
+    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
+        """Rank passages for a question."""
+
+
+class _Chunks(_System):
+    """A system that ranks chunks; its time is that from the vector to the chunks."""
+
+    hops = 0
 
     @abstractmethod
     def _walk(self, question: str, query: Vector, k: int) -> Walking[_Found]:
@@ -308,7 +322,7 @@ class _Walked:
     rest: tuple[RankedChunk, ...] = ()
 
 
-class _Walker(ABC):
+class _Walker(_System):
     """What the three ways of measuring a walk share."""
 
     suffix = ""
@@ -317,23 +331,6 @@ class _Walker(ABC):
         self.name = algorithm + self.suffix
         self._algorithm = algorithm
         self._model = model
-
-    def prepare(self, bench: Bench) -> None:
-        """Take the corpus."""
-        self._bench = bench
-
-    def warm_up(self, question: RetrievalQuestion) -> None:
-        """Answer a question, and keep nothing of it."""
-        bench = self._bench
-        self._bench = replace(bench, record=False)
-        try:
-            self.rank(question, 1)
-        finally:
-            self._bench = bench
-
-    @abstractmethod
-    def rank(self, question: RetrievalQuestion, k: int) -> Ranking:
-        """Rank passages for a question."""
 
     @property
     def model_name(self) -> str | None:

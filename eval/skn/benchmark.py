@@ -6,15 +6,22 @@ import logging
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, as_model
+from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, respondent
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
-from knowtrail.eval.skn.phases import KEPT, Phases, judge_row, no_reply
+from knowtrail.eval.skn.phases import (
+    KEPT,
+    SPENT,
+    TOKENS,
+    Phases,
+    judge_row,
+    no_reply,
+)
 from knowtrail.eval.skn.results import (
     write_extractions,
     write_outcome,
@@ -61,15 +68,18 @@ def check_models(
         )
         answer.raise_for_status()
         listed = answer.json()["models"]
-        there = {model["name"]: model.get("digest") for model in listed}
+        there = {
+            model["name"].removesuffix(":latest"): model.get("digest")
+            for model in listed
+        }
     except unusable as error:
         msg = f"No answer from Ollama at {url}: run `ollama serve` and {pulls}."
         raise ModelError(msg) from error
-    for name in wanted:
-        if name not in there and f"{name}:latest" not in there:
-            msg = f"Ollama at {url} has no model {name!r}: run `ollama pull {name}`."
-            raise ModelError(msg)
-    return {name: there.get(name, there.get(f"{name}:latest")) for name in wanted}
+    found = {name: there.get(name.removesuffix(":latest"), "") for name in wanted}
+    if lacking := next((name for name in wanted if found[name] == ""), None):
+        told = f"Ollama at {url} has no model {lacking!r}: run `ollama pull {lacking}`."
+        raise ModelError(told)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +135,7 @@ class ModelRun:
     def outcome(self) -> ModelOutcome:
         """Run the phases; each one's file is written when it is done."""
         state, pipelines = self.phases.state, self.options.pipelines
-        reused, before = state.reused, self._spent()
+        reused, before = state.reused, self.phases.spent.copy()
         rows = [row for _, row in self.samples]
         write_search_results(self.folder, rows)
         self._each("Extracting", self._extract)
@@ -147,14 +157,10 @@ class ModelRun:
             reused=state.reused - reused,
             digest=self.who.digest,
             judge_digest=self.judge.digest,
-            **{name: n - before[name] for name, n in self._spent().items()},
+            **{name: self.phases.spent[name] - before[name] for name in SPENT},
         )
         write_outcome(outcome)
         return outcome
-
-    def _spent(self) -> dict[str, int]:
-        names = ("calls", "prompt_tokens", "completion_tokens")
-        return {name: getattr(self.phases, name) for name in names}
 
     def _each(self, stage: str, do: Callable[..., dict[str, Any]]) -> None:
         jobs = [
@@ -192,7 +198,7 @@ class ModelRun:
         self, sample: Sample, row: dict[str, Any], variant: str
     ) -> dict[str, Any]:
         made = self.phases.reasoning(self.who, sample, row[f"{variant}_context"])
-        names = ("error", "raw", "attempts", *_TOKENS)
+        names = ("error", "raw", "attempts", *TOKENS)
         return {
             **(made["value"] or no_reply() | {"confidence": None}),
             "reasoning_time_s": made["seconds"],
@@ -208,17 +214,10 @@ class ModelRun:
         return {n.removeprefix(f"{variant}_"): judged[n] for n in judged if n in new}
 
 
-_TOKENS = ("prompt_tokens", "completion_tokens")
-
-
 def _row(sample: Sample, found: Found) -> dict[str, Any]:
     return {
-        "id": sample.id,
-        "category": sample.category,
-        "question": sample.question,
+        **asdict(sample),
         "raw_text": found.raw_text,
-        "ground_truth": sample.ground_truth,
-        "answerable": sample.answerable,
         "search_time_s": found.seconds,
         "search_error": found.error,
         "search_failed": found.failed,
@@ -291,12 +290,13 @@ def run_models(
     itself. Raises as `run_benchmark` does.
     """
     options = options or BenchmarkOptions()
-    respondents = [_respondent(model, options, settings) for model in models]
+    who_is = partial(respondent, options=options.models, settings=settings)
+    respondents = [who_is(model) for model in models]
     names = [who.name for who in respondents]
     if not names or len(set(names)) < len(names):
         msg = f"Name each model once, and at least one: {', '.join(names) or 'none'}."
         raise InputError(msg)
-    jury = None if judge is None else _respondent(judge, options, settings)
+    jury = None if judge is None else who_is(judge)
     samples = load_samples(options.dataset, limit=options.limit)
     recorded = _recorded(options)
     with State(output) as state:
@@ -323,15 +323,6 @@ def run_models(
             )
             outcomes.append(run.outcome())
     return tuple(outcomes)
-
-
-def _respondent(
-    model: ModelLike,
-    options: BenchmarkOptions,
-    settings: Settings | None,
-) -> Respondent:
-    asked = as_model(model, settings=settings, context=options.models.context)
-    return Respondent(model=asked, options=options.models)
 
 
 def _digests(

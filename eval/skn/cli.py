@@ -9,6 +9,7 @@ import click
 
 from knowtrail.eval.cli import options_of, options_told
 from knowtrail.eval.models import ModelOptions
+from knowtrail.eval.report import telling_what_is_kept, told
 from knowtrail.eval.skn.options import (
     ABLATION_PIPELINES,
     DEFAULT_PIPELINES,
@@ -42,7 +43,6 @@ def skn(settings: Settings, /, **given: Any) -> None:
     knowtrail eval skn --recorded-only --model qwen2.5:7b --judge qwen2.5:14b
     knowtrail eval skn --recorded-only --ablation --report report.html
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import telling_what_is_kept
     from knowtrail.eval.skn.benchmark import run_models
 
     options = _options(given)
@@ -82,8 +82,6 @@ def _options(given: dict[str, Any]) -> BenchmarkOptions:
 
 def _tell(outcomes: Sequence[ModelOutcome], tokens: int) -> None:
     """Say what was asked and what that cost, and where answers had less room."""
-    from knowtrail.eval.report import told
-
     for one in outcomes:
         had = [
             row.get(f"{variant}_extraction_answer_tokens") or tokens
@@ -126,10 +124,10 @@ def _store(
 ) -> list[dict[str, str]]:
     from knowtrail.eval.skn.results import store_outcome
 
-    told = _configuration(options, len(outcomes[0].rows))
+    about = _configuration(options, len(outcomes[0].rows))
     with open_connection(settings) as connection:
         return [
-            store_outcome(connection, one, dataset=_dataset(given), configuration=told)
+            store_outcome(connection, one, dataset=_dataset(given), configuration=about)
             for one in outcomes
         ]
 

@@ -49,11 +49,6 @@ SEED = 42
 _NARROW = 1e-12
 
 
-def mean(values: Sequence[float]) -> float:
-    """Return the mean; of nothing it is 0."""
-    return float(np.mean(values)) if len(values) else 0.0
-
-
 def _bins(confidences: Rows) -> NDArray[np.intp]:
     edges = np.linspace(0.0, 1.0, BINS + 1)
     placed: NDArray[np.intp] = np.searchsorted(edges, confidences, side="right") - 1
@@ -80,13 +75,6 @@ def summed_gaps(means: Rows) -> Rows:
     """Return the calibration error of column means of `calibration_rows`."""
     total: Rows = np.abs(means).sum(axis=1)
     return total
-
-
-def abstention_rows(answerable: Sequence[bool], abstained: Sequence[bool]) -> Rows:
-    """Return n x 3 rows (hit, refused, unanswerable)."""
-    can = np.asarray(answerable, dtype=bool)
-    refused = np.asarray(abstained, dtype=bool)
-    return np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
 
 
 def bootstrap_ci(
@@ -268,11 +256,11 @@ def _calibration(samples: Sequence[Scored]) -> Rows:
 
 
 def _abstention(samples: Sequence[Scored]) -> Rows:
-    """Return the rows of recall and F1 of refusing, where there is what to refuse."""
-    rows = abstention_rows(
-        [one.answerable for one in samples], [one.abstained for one in samples]
-    )
-    return rows[:0] if all(one.answerable for one in samples) else rows
+    """Return rows (hit, refused, unanswerable), where there is what to refuse."""
+    can = np.array([one.answerable for one in samples], dtype=bool)
+    refused = np.array([one.abstained for one in samples], dtype=bool)
+    rows = np.column_stack([refused & ~can, refused, ~can]).astype(np.float64)
+    return rows[:0] if can.all() else rows
 
 
 def _refusals(samples: Sequence[Scored]) -> Rows:
@@ -408,7 +396,7 @@ def _confidences(samples: Sequence[Scored]) -> dict[str, float | None]:
 
 
 def _mean(numbers: Sequence[float]) -> float | None:
-    return round(mean(numbers), DIGITS) if numbers else None
+    return round(float(np.mean(numbers)), DIGITS) if numbers else None
 
 
 def _costs(rows: Sequence[dict[str, Any]], variant: str) -> dict[str, float | None]:

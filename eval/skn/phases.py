@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from knowtrail.eval.models import (
     DEFAULT_MODEL,
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 
 _TOLD = TEXTS["skn"]
 _DATA: str = _TOLD["data"]
+_FOUND = TypeAdapter(Found)
 
 
 def _sound_claims(value: dict[str, Any]) -> None:
@@ -99,18 +103,22 @@ PUBLISHED_JUDGES: Mapping[str, Judge] = _judges("")
 """The same, told no more about answers that refuse than the published ones are."""
 
 
+def _between_marks(first: str, text: str, second: str, other: str) -> str:
+    """Return two texts, each between its marks, below what these are."""
+    (one, shown), (two, beside) = marked(first, text), marked(second, other)
+    return (
+        f"The {first} stands between <{one}> and </{one}>, the {second} between "
+        f"<{two}> and </{two}>.\n{shown}\n{beside}"
+    )
+
+
 def judge_answer(judge: Judge, who: Respondent, answer: str, beside: str) -> Answer:
     """Ask a model for its verdict."""
     if who.model.prompt_tokens is not None:
         answer = fitting(answer, who.model.prompt_tokens // 3)
     beside = fitted(who, beside, judge.instructions, _DATA, answer)
-    mark, passage = marked(judge.beside, beside)
-    answer_mark, judged = marked("answer", answer)
     system = f"{judge.instructions} {_DATA} Answer with JSON."
-    prompt = (
-        f"The {judge.beside} stands between <{mark}> and </{mark}>, the answer between "
-        f"<{answer_mark}> and </{answer_mark}>.\n{passage}\n{judged}"
-    )
+    prompt = _between_marks(judge.beside, beside, "answer", answer)
     return ask(who, system, prompt, schema=judge.schema, check=judge.check)
 
 
@@ -297,18 +305,18 @@ def reason(
 ) -> Answer:
     """Answer a question from a context, with what that cost."""
     context = fitted(who, context, instructions, question)
-    mark, passage = marked("context", context)
-    question_mark, asked = marked("question", question)
-    prompt = (
-        f"The context stands between <{mark}> and </{mark}>, the question between "
-        f"<{question_mark}> and </{question_mark}>.\n{passage}\n{asked}"
-    )
+    prompt = _between_marks("context", context, "question", question)
     return ask(who, instructions, prompt, schema=_SCHEMA, check=_says_something)
 
 
 def _says_something(value: dict[str, Any]) -> None:
     if not value["answer"].strip():
         raise InputError("the answer is empty.")
+
+
+TOKENS = ("prompt_tokens", "completion_tokens")
+SPENT = ("calls", *TOKENS)
+"""What is counted of the calls that are made."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -323,9 +331,7 @@ class Phases:
     options: BenchmarkOptions
     recorded: Mapping[str, Found]
     problem: ModelError | None = None
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    spent: Counter[str] = field(default_factory=Counter)
     _made: set[str] = field(default_factory=set)
     _turns: dict[str, Lock] = field(default_factory=dict)
     _guard: Lock = field(default_factory=Lock)
@@ -346,9 +352,8 @@ class Phases:
             self.state.put(key, made, **about)
         with self._guard:
             self._made.add(key)
-            self.calls += made["attempts"]
-            self.prompt_tokens += made["prompt_tokens"] or 0
-            self.completion_tokens += made["completion_tokens"] or 0
+            self.spent["calls"] += made["attempts"]
+            self.spent.update({name: made[name] or 0 for name in TOKENS})
         return made
 
     def _refuse_calls(self) -> None:
@@ -361,7 +366,7 @@ class Phases:
         key = content_key("search", sample.question, count)
         live = not only and recorded_search(sample, self.recorded) is None
         if live and (known := self.state.get(key)) is not None:
-            return Found.from_dict(known)
+            return _FOUND.validate_python(known)
         if live:
             self._refuse_calls()
         found = searched(sample, self.recorded, recorded_only=only, count=count)

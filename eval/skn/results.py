@@ -298,62 +298,50 @@ def _samples_key(outcome: ModelOutcome) -> str:
     return content_key("skn", json.dumps(asked, sort_keys=True, default=str))
 
 
+_VERDICTS = (
+    *("correct", "confidence", "hallucinated", "severity", "groundedness"),
+    *("unsupported", "abstained", "answerable", "usable"),
+)
+
+
 def _stored_record(
     row: dict[str, Any], variant: str, judges: Sequence[str]
 ) -> EvalRecord:
     one = scored(row, variant)
     numbers: dict[str, Any] = {
-        "correct": None if one.correct is None else float(one.correct),
-        "confidence": one.confidence,
-        "hallucinated": float(one.hallucinated),
-        "severity": one.severity,
+        **{name: getattr(one, name) for name in _VERDICTS},
         "normalizedHallucination": one.normalized,
-        "groundedness": one.groundedness,
-        "unsupported": one.unsupported,
-        "abstained": float(one.abstained),
-        "answerable": float(one.answerable),
         "failedJudges": float(len(one.failed)),
-        "usable": float(one.usable),
         "contextTokens": row.get(f"{variant}_tokens_est"),
         "extractionSeconds": row.get(f"{variant}_extraction_time_s"),
         "reasoningSeconds": row.get(f"{variant}_reasoning_time_s"),
     }
     return EvalRecord(
         record_id=one.id,
-        scores={name: value for name, value in numbers.items() if value is not None},
+        scores={
+            name: float(value) if isinstance(value, bool) else value
+            for name, value in numbers.items()
+            if value is not None
+        },
         judges=judges,
     )
 
 
 def _stored_metrics(outcome: ModelOutcome, variant: str) -> Iterator[Metric]:
     metrics = outcome.metrics[variant]
-    for measure in MEASURES:
-        if (found := metrics[f"{measure.name}_ci"]) is not None:
-            yield _interval(measure.name, found, n=metrics["n"])
+    for path, entry in {"": metrics, **metrics["by_category"]}.items():
+        for name in (measure.name for measure in MEASURES):
+            if (found := entry[f"{name}_ci"]) is not None:
+                ends = {"low": found["ci_low"], "high": found["ci_high"]}
+                value, n = found["mean"], entry["n"]
+                yield Metric(name=name, value=value, path=path, n=n, **ends)
     for name in NUMBERS:
         if metrics[name] is not None:
             n = metrics["usable_extractions" if name.endswith("_tokens") else "n"]
             yield Metric(name=name, value=metrics[name], n=n)
-    for category, entry in metrics["by_category"].items():
-        for measure in MEASURES:
-            if (found := entry[f"{measure.name}_ci"]) is not None:
-                yield _interval(measure.name, found, n=entry["n"], path=category)
     for one in outcome.differences:
         if one.name == variant:
             counts = {"pValue": one.found.p_value, "pCorrected": one.p_value}
             name, path = f"{one.metric}_difference", f"less {one.base}"
             metric = Metric.of(name, one.found.difference, path=path)
             yield replace(metric, counts=counts)
-
-
-def _interval(
-    name: str, found: Mapping[str, float], *, n: int, path: str = ""
-) -> Metric:
-    return Metric(
-        name=name,
-        value=found["mean"],
-        path=path,
-        low=found["ci_low"],
-        high=found["ci_high"],
-        n=n,
-    )

@@ -115,12 +115,6 @@ class Found:
         )
         return cls(raw_text=results_text(tidied), results=tidied, **about)
 
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> Found:
-        """Return what `asdict` gave."""
-        results = tuple(WebResult(**result) for result in value["results"])
-        return cls(**{**value, "results": results})
-
 
 def _tidy(text: str) -> str:
     return _CONTROL.sub(" ", whole_characters(text)).strip()

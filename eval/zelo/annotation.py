@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -42,6 +43,7 @@ from knowtrail.eval.zelo.scored_pairs import (
     scored_queries,
     working_folder,
 )
+from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.retrieval.rerank.datasets import (
@@ -175,13 +177,9 @@ class Asking:
         )
 
     async def _ask_pairs(self, pairs: Iterable[Matchup]) -> None:
-        waiting: list[tuple[Matchup, Judge]] = []
-        for matchup in pairs:
-            waiting += [(matchup, judge) for judge in self._of.judges]
-            if len(waiting) >= _PAIRS_AT_ONCE:
-                await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
-                waiting.clear()
-        await asyncio.gather(*(self._ask(m, j) for m, j in waiting))
+        asked = ((matchup, judge) for matchup in pairs for judge in self._of.judges)
+        for some in batched(asked, _PAIRS_AT_ONCE):
+            await asyncio.gather(*(self._ask(*one) for one in some))
 
     async def _ask(self, matchup: Matchup, judge: Judge) -> None:
         key = judgement_key(matchup, judge)
@@ -242,12 +240,6 @@ def check_judges(judges: Sequence[Judge], budget: float | None) -> None:
         )
 
 
-ENOUGH = 10
-"""Answers below which nothing is said of a habit."""
-_HABIT = 0.95
-_FAILING = 0.2
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
     """How a judge behaved: shares of ties and, of the rest, for what it saw first."""
@@ -274,13 +266,6 @@ class JudgeReport:
             shortened=count["shortened"],
             error=errors.most_common(1)[0][0] if errors else "",
         )
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what makes its judgements doubtful."""
-        limits = {"enough": ENOUGH, "habit": _HABIT, "failing": _FAILING}
-        text = told("zelo/warnings.txt", one=self, name=repr(self.judge), **limits)
-        return tuple(text.splitlines())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,14 +373,7 @@ class Annotation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what somebody should look at."""
-        found = [w for report in self.judges for w in report.warnings]
-        if self.disconnected:
-            found.append(
-                f"{len(self.disconnected)} queries have documents that no chain of "
-                f"battles compares, such as {self.disconnected[0]!r}: their scores "
-                "hold within each part only."
-            )
-        return tuple(found)
+        return tuple(told("zelo/warnings.txt", done=self, quoted=repr).splitlines())
 
 
 class ZeloAnnotator:
@@ -429,9 +407,8 @@ class ZeloAnnotator:
         Pairs that adaptive rounds have not chosen yet count as the mean of those
         chosen.
         """
-        if not (self.folder / JOURNAL).is_file():
-            return self._estimated(None)
-        with Journal(self.folder, to_read=True) as journal:
+        there = (self.folder / JOURNAL).is_file()
+        with Journal(self.folder, to_read=True) if there else nullcontext() as journal:
             return self._estimated(journal)
 
     def _estimated(self, journal: Journal | None) -> Estimate:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.eval.cli import options_of, options_told
+from knowtrail.eval.report import draw_tables, table, told
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import FILE, output_option
@@ -62,7 +63,6 @@ def annotate(settings: Settings, /, **given: Any) -> None:
     Both have one query a line. Each judgement is kept when it is made: the same
     command continues after Ctrl-C, a crash or the end of a budget.
     """
-    from knowtrail.eval.report import told
     from knowtrail.eval.zelo.annotation import ZeloAnnotator
     from knowtrail.eval.zelo.judges import load_judges
     from knowtrail.eval.zelo.pairs import PairSettings
@@ -210,10 +210,10 @@ def import_(
         click.echo(
             f"{done.missing:,} documents are no chunks of corpus {name!r}.", err=True
         )
-    told = (
+    said = (
         f"{done.queries:,} questions, {done.scores:,} scores, {done.battles:,} battles"
     )
-    emit(done, told, as_json=given["as_json"])
+    emit(done, said, as_json=given["as_json"])
 
 
 @zelo.command()
@@ -232,7 +232,6 @@ def benchmark(
     \b
     knowtrail eval zelo benchmark truth.jsonl bm25.jsonl embedding.jsonl
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import draw_tables
     from knowtrail.eval.zelo import metrics, pages
 
     if report := given["report"]:
@@ -250,8 +249,8 @@ def benchmark(
     if histogram:
         write_file(histogram, pages.histogram_picture(truth.name, found, kind))
     answer = pages.benchmark_json(found, apart, runs)
-    told = partial(draw_tables, pages.benchmark_tables(found, apart))
-    emit(answer, told, as_json=given["as_json"])
+    drawn = partial(draw_tables, pages.benchmark_tables(found, apart))
+    emit(answer, drawn, as_json=given["as_json"])
 
 
 def _stored(
@@ -317,7 +316,6 @@ def train(
     knowtrail eval zelo train annotated.jsonl reranker.npz
     knowtrail search "..." --rerank pointwise:reranker.npz
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import draw_tables
     from knowtrail.eval.zelo.pages import training_json, training_table
     from knowtrail.eval.zelo.training import train as train_model
     from knowtrail.retrieval.corpora import loaded_embedder
@@ -356,7 +354,6 @@ def inspect(
     \b
     knowtrail eval zelo inspect annotated.jsonl --query q1 --document d3
     """  # noqa: D301 - click reads the backspace
-    from knowtrail.eval.report import draw_tables, table
     from knowtrail.eval.zelo import pages
     from knowtrail.eval.zelo.inspection import inspected
     from knowtrail.eval.zelo.scored_pairs import one_judged, read_judged
@@ -366,8 +363,8 @@ def inspect(
         judged = read_judged(annotation, documents=documents)
         if len(judged) > 1:
             found = [inspected(one) for one in judged]
-            told = partial(draw_tables, [table("queries", found)])
-            emit([pages.figures(one) for one in found], told, as_json=as_json)
+            drawn = partial(draw_tables, [table("queries", found)])
+            emit([pages.figures(one) for one in found], drawn, as_json=as_json)
             return
     one = inspected(one_judged(annotation, query_id, documents))
     if report is not None:

@@ -13,11 +13,10 @@ nothing, and storing a newer one takes the place of the older, question by quest
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import read_lines
+from knowtrail.graph.files import json_value, read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.recording import question_id
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from knowtrail.eval.zelo.scored_pairs import JudgedQuery
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.rerank.datasets import AnnotatedQueryDocuments
     from knowtrail.retrieval.walk import ChunkText
 
@@ -81,10 +79,7 @@ def questions_of_file(path: Path) -> Iterator[str]:
             yield line.strip()
             continue
         where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{where} is no JSON: {error}.") from error
+        row = json_value(line, where)
         value = row.get("question", row.get("query"))
         if not isinstance(value, str) or not value.strip():
             msg = f"{where}: question is {str(value)[:80]!r}: write a text."
@@ -124,19 +119,13 @@ def candidates(
             ).hits
             for algorithm in algorithms
         ]
-        documents = tuple(_in_turns(rankings))
+        # The best of each ranking, then the second best, each chunk once.
+        chunks: dict[str, ChunkText] = {}
+        for hit in filter(None, chain.from_iterable(zip_longest(*rankings))):
+            chunks.setdefault(hit.chunk.id, hit.chunk)
+        documents = tuple(map(_document, chunks.values()))
         yield QueryDocuments(query=Query(id=name, query=question), documents=documents)
         progress(STAGE, len(seen), None)
-
-
-def _in_turns(rankings: Sequence[Sequence[Hit]]) -> Iterator[Document]:
-    """Yield the best of each ranking, then the second best, each chunk once."""
-    seen: set[str] = set()
-    for hits in zip_longest(*rankings):
-        for hit in hits:
-            if hit is not None and hit.chunk.id not in seen:
-                seen.add(hit.chunk.id)
-                yield _document(hit.chunk)
 
 
 def _document(chunk: ChunkText) -> Document:

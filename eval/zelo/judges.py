@@ -18,6 +18,7 @@ import math
 import threading
 import time
 import tomllib
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -29,7 +30,11 @@ from knowtrail.eval.models import TEXTS, parse_json_reply
 from knowtrail.eval.zelo.judgements import Answer, Judge, Matchup, Price, usable_score
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, SettingsError
 from knowtrail.graph.models.faults import fault_of, retry_after
-from knowtrail.graph.models.language_models import LanguageModel, ModelReply
+from knowtrail.graph.models.language_models import (
+    LanguageModel,
+    ModelReply,
+    load_language_model,
+)
 from knowtrail.graph.models.prompts import (
     estimated_tokens,
     fitting,
@@ -288,27 +293,17 @@ async def _in_thread(call: Callable[[], ModelReply]) -> ModelReply:
     """Make a call in a thread of its own, which the end of the program leaves."""
     # Clients keep connections of the loop that they were first used in, and some cannot
     # be awaited at all; in threads, each works in any loop.
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[ModelReply] = loop.create_future()
-
-    def tell(reply: ModelReply | Exception) -> None:
-        if done.done():
-            return
-        if isinstance(reply, Exception):
-            done.set_exception(reply)
-        else:
-            done.set_result(reply)
+    done: Future[ModelReply] = Future()
+    done.set_running_or_notify_cancel()
 
     def work() -> None:
         try:
-            reply: ModelReply | Exception = call()
+            done.set_result(call())
         except Exception as error:  # clients of models raise what they like
-            reply = error
-        with suppress(RuntimeError):  # nobody waits any more, the loop is closed
-            loop.call_soon_threadsafe(tell, reply)
+            done.set_exception(error)
 
     threading.Thread(target=work, name="knowtrail-judge", daemon=True).start()
-    return await done
+    return await asyncio.wrap_future(done)
 
 
 def _reply(message: Any) -> ModelReply:
@@ -377,12 +372,11 @@ class RerankerJudge:
         reranker: BaseReranker,
         *,
         name: str | None = None,
-        scale: float | None = None,
         price: Price | None = _FREE,
     ) -> None:
         self.name = name or reranker_name(reranker)
         kind = reranker_name(reranker).partition(":")[0]
-        self._scale = scale or SCALES.get(kind, 1.0)
+        self._scale = SCALES.get(kind, 1.0)
         self.fingerprint = f"reranker:{reranker.fingerprint}:{self._scale:g}"
         self.concurrency = 256
         self.price = price
@@ -591,8 +585,6 @@ def _chat(
     name: str, chosen: JudgeSettings, price: Price | None, settings: Settings
 ) -> Judge:
     if chosen.provider in {"ollama", "langchain"}:
-        from knowtrail.graph.models.language_models import load_language_model
-
         named = f"{chosen.provider}:{chosen.model}"
         model: Any = load_language_model(named, settings=settings)
         advice = ""  # its errors say what to do

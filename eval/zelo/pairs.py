@@ -57,18 +57,18 @@ class PairSettings:
     cycles: Cycles = "distinct"
 
     def __post_init__(self) -> None:
-        if self.mode not in get_args(PairMode):
-            msg = f"No mode of pairs {self.mode!r}: use {', '.join(get_args(PairMode))}"
-            raise InputError(msg + ".")
-        if self.cycles not in get_args(Cycles):
-            msg = f"No cycles {self.cycles!r}: use {', '.join(get_args(Cycles))}."
-            raise InputError(msg)
-        for name in ("cycle_num", "document_threshold"):
-            value = getattr(self, name)
-            if value is None and name == "document_threshold":
-                continue
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise InputError(f"{name} is {value!r}: give a whole number from 1.")
+        for what, value, known in (
+            ("mode of pairs", self.mode, get_args(PairMode)),
+            ("cycles", self.cycles, get_args(Cycles)),
+        ):
+            if value not in known:
+                raise InputError(f"No {what} {value!r}: use {', '.join(known)}.")
+        whole = {"cycle_num": self.cycle_num}
+        if self.document_threshold is not None:
+            whole["document_threshold"] = self.document_threshold
+        for name, number in whole.items():
+            if type(number) is not int or number < 1:
+                raise InputError(f"{name} is {number!r}: give a whole number from 1.")
 
     def considered(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         """Return the documents of a query that are judged."""

@@ -33,8 +33,8 @@ from knowtrail.eval.zelo.judgements import (
     plan_key,
     usable_score,
 )
-from knowtrail.graph.errors import InputError, KnowtrailError, SourceError
-from knowtrail.graph.files import read_json, read_json_lines, whole_file
+from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import json_value, read_json, read_json_lines, whole_file
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedDocument,
     AnnotatedQueryDocuments,
@@ -283,22 +283,28 @@ class ScoredPairs:
             with self._path.open("rb") as lines:
                 first = lines.readline()
                 if first.decode("utf-8-sig", "replace") == _HEAD:
-                    yield from _lines(lines, len(first))
+                    yield from self._lines(lines, len(first))
                     return
-            data = read_json(self._path)
         except OSError as error:
             raise SourceError(
                 f"{self._path} cannot be read: {error.strerror or error}. Name the "
                 f"{SCORES} of an annotation, or its working folder."
             ) from error
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, KnowtrailError):
-                raise
-            raise SourceError(f"{self._path} is no JSON: {error}.") from error
+        data = read_json(self._path)
         rows = data.get("scored_pairs") if isinstance(data, dict) else None
         if not isinstance(rows, list):
             raise SourceError(_other(self._path))
         yield from ((row, None) for row in rows)
+
+    def _lines(self, lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
+        """Yield the pairs of a file that has one a line, up to the list's end."""
+        for line in lines:
+            text = line.strip().removesuffix(b",")
+            if text == b"]}":
+                return
+            yield json_value(text.decode("utf-8", "replace"), str(self._path)), place
+            place += len(line)
+        raise SourceError(f"{self._path} is no JSON: it ends before its list does.")
 
     def judged(
         self, query_id: str, documents: tuple[Document, ...] = ()
@@ -318,17 +324,6 @@ class ScoredPairs:
 def working_folder(annotated: Path) -> Path:
     """Return the working folder beside an annotated file."""
     return annotated.with_name(f"{annotated.name}.zelo")
-
-
-def _lines(lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
-    """Yield the pairs of a file that has one a line, up to the end of their list."""
-    for line in lines:
-        text = line.strip().removesuffix(b",")
-        if text == b"]}":
-            return
-        yield json.loads(text), place
-        place += len(line)
-    raise ValueError("it ends before its list does")
 
 
 def read_judged(
