@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import option, options, stacked
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
@@ -17,27 +17,10 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.guard import Rules
 
 
-_SERVING = stacked(
-    options("host", "port", "key-file", "allowed-host"),
-    click.option(
-        "--concurrency",
-        type=click.IntRange(1, 64),
-        default=4,
-        help="Calls that run at once; four times as many wait, more are refused.",
-    ),
-    click.option(
-        "--time-limit",
-        type=click.FloatRange(0.1, 3_600),
-        default=60.0,
-        metavar="SECONDS",
-        help="Time for one call, after which it is stopped.",
-    ),
-    click.option(
-        "--rate",
-        type=click.IntRange(1),
-        metavar="CALLS",
-        help="Calls a minute of each caller; more are refused.",
-    ),
+_SERVING = told_options(
+    "knowtrail.retrieval",
+    "serve",
+    time_limit={"type": click.FloatRange(0.1, 3_600)},
 )
 
 
@@ -55,9 +38,7 @@ def serve(settings: Settings, /, **asked: Any) -> None:
 
 @click.command()
 @_SERVING
-@click.option(
-    "--browser/--no-browser", default=True, help="Whether a browser is opened."
-)
+@told_options("knowtrail.retrieval", "explore")
 @click.pass_obj
 def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
     """Look at corpora, walks and documents in the browser.
@@ -147,17 +128,8 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_OVER = "With --http: "
-
-
 @click.command()
-@option("corpus", help="Corpus that is asked where a call names none.")
-@click.option("--write", is_flag=True, help="Let agents store and forget documents.")
-@click.option("--http", is_flag=True, help="Answer over HTTP in place of stdio.")
-@option("host", help=f"{_OVER}address to listen on; another than loopback needs a key.")
-@option("port", default=7476, help=f"{_OVER}port to listen on; 0 takes a free one.")
-@option("key-file", help=f"{_OVER}file with the key that clients must show.")
-@option("allowed-host", help=f"{_OVER}name of this server for clients; repeatable.")
+@told_options("knowtrail.retrieval", "mcp")
 @click.pass_obj
 def mcp(
     settings: Settings,
