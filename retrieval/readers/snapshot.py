@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from knowtrail.retrieval.protocols import (
     SAMPLE,
     AnchorRequest,
     Candidates,
+    Later,
     ProjectionRequest,
     StoredSentence,
     TermsFound,
@@ -35,6 +37,8 @@ from knowtrail.retrieval.snapshot.filters import passing
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from knowtrail.retrieval.filters import Filter
@@ -49,31 +53,6 @@ _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
 _WORD_FETCH = 1_000
 _SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
-
-
-class _Members(Sequence[tuple[str, ...]]):
-    """The sentences' ids of some chunks, read when they are looked at: few ask."""
-
-    def __init__(self, read: Callable[[], list[tuple[str, ...]]], count: int) -> None:
-        self._read = read
-        self._count = count
-        self._ids: list[tuple[str, ...]] | None = None
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, place: int) -> tuple[str, ...]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[tuple[str, ...]]: ...
-
-    def __getitem__(
-        self, place: int | slice
-    ) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
-        if self._ids is None:
-            self._ids = self._read()
-        return self._ids[place]
 
 
 class _Texts(Mapping[str, str]):
@@ -348,7 +327,7 @@ class SnapshotReader:
             neighbours=Candidates(
                 ids=tuple(near),
                 vectors=self._vectors[rows].astype(np.float64),
-                sentences=_Members(lambda: self._members(rows), len(rows)),
+                sentences=Later(partial(self._members, rows), len(rows)),
             ),
             vector=None if neighbours else self._vectors[row].astype(np.float64),
         )
