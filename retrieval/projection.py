@@ -77,6 +77,8 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Return the sums over both."""
+        if not self.count:
+            return other
         return Moments(
             count=self.count + other.count,
             total=self.total + other.total,
