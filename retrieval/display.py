@@ -84,7 +84,8 @@ def _show_found(
     documents = {(chunk.document_id, chunk.title) for chunk, *_ in parts}
     titles = Counter(title for _, title in documents)
     for (document, title, url, score), group in groupby(
-        parts, key=lambda part: (part[0].document_id, part[0].title, part[0].url, part[1])
+        parts,
+        key=lambda part: (part[0].document_id, part[0].title, part[0].url, part[1]),
     ):
         found = [(filled, s) for _, _, filled, sentences in group for s in sentences]
         if found:

@@ -396,7 +396,9 @@ class CypherReader:
 
     def anchors(self, vector: Vector, k: int, **more: Any) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector."""
-        return cast("Candidates", self._answer(AnchorRequest(vector=vector, k=k, **more)))
+        return cast(
+            "Candidates", self._answer(AnchorRequest(vector=vector, k=k, **more))
+        )
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
