@@ -101,7 +101,11 @@ def _windows(panels: Sequence[Panel], heading: Heading) -> Figure:
         axes.set_gid(f"matrix-{place}")
         _window(axes, panels, place)
     figure.colorbar(
-        cells[0].images[0], ax=cells, shrink=min(1.0, 1.5 / rows), **_LOOK["bar"]
+        cells[0].images[0],
+        ax=cells,
+        shrink=min(1.0, 1.5 / rows),
+        anchor=(0.0, 1.0),
+        **_LOOK["bar"],
     )
     return figure
 
