@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from knowtrail.graph.settings import Settings
@@ -50,29 +52,36 @@ def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
 
 
 def _serve(
+    settings: Settings, said: str, *, concurrency: int, time_limit: float, **asked: Any
+) -> None:
+    import logging
+
+    with extra("serve", "Serving"):
+        from knowtrail.retrieval.serve.http_server import serve as answer
+    logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
+    answering = partial(answer, places=concurrency, seconds=time_limit)
+    _over_http(settings, said, answering, **asked)
+
+
+def _over_http(
     settings: Settings,
     said: str,
+    answer: Callable[..., Coroutine[Any, Any, None]],
     *,
     browser: bool = False,
     host: str,
     port: int,
     key_file: Path | None,
     hosts: tuple[str, ...],
-    concurrency: int,
-    time_limit: float,
-    rate: int | None,
+    rate: int | None = None,
 ) -> None:
+    """Let something answer on a port until Ctrl-C."""
     import asyncio
-    import logging
     from dataclasses import replace
 
     from knowtrail.graph.db.driver import is_loopback
     from knowtrail.graph.session import served
-
-    with extra("serve", "Serving"):
-        from knowtrail.retrieval.serve.http_server import listen
-        from knowtrail.retrieval.serve.http_server import serve as answer
-    logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
+    from knowtrail.retrieval.serve.http_server import listen
 
     def started() -> None:
         click.echo(said.format(address_of(bound)))
@@ -83,16 +92,7 @@ def _serve(
         rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
         rules = replace(rules, per_minute=rate)
         with served(settings) as pointed:
-            asyncio.run(
-                answer(
-                    pointed,
-                    bound,
-                    rules=rules,
-                    places=concurrency,
-                    seconds=time_limit,
-                    started=started,
-                )
-            )
+            asyncio.run(answer(pointed, bound, rules=rules, started=started))
     click.echo("Stopped.", err=True)
 
 
@@ -138,10 +138,7 @@ def mcp(
     corpus: str | None,
     write: bool,
     http: bool,
-    host: str,
-    port: int,
-    key_file: Path | None,
-    hosts: tuple[str, ...],
+    **asked: Any,
 ) -> None:
     """Give agents tools: search, walk, read, follow the graph, read Cypher.
 
@@ -155,30 +152,13 @@ def mcp(
     from knowtrail.graph.session import served
 
     with extra("mcp", "The server for agents"):
-        from knowtrail.retrieval.mcp.server import serve_stdio
+        from knowtrail.retrieval.mcp.server import serve_http, serve_stdio
     settings = replace(settings, corpus=corpus or settings.corpus)
+    if http:
+        said = "Knowtrail's tools answer at {}/mcp (Ctrl-C stops)."
+        _over_http(settings, said, partial(serve_http, write=write), **asked)
+        return
     with served(settings) as pointed:
-        if not http:
-            # A thread reads standard input, and would hold a process that tidies up.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            asyncio.run(serve_stdio(pointed, write=write))
-            return
-        from knowtrail.graph.db.driver import is_loopback
-        from knowtrail.retrieval.mcp.server import serve_http
-        from knowtrail.retrieval.serve.http_server import listen
-
-        with listen(host, port) as bound:
-            rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
-            said = (
-                f"Knowtrail's tools answer at {address_of(bound)}/mcp (Ctrl-C stops)."
-            )
-            asyncio.run(
-                serve_http(
-                    pointed,
-                    bound,
-                    rules=rules,
-                    write=write,
-                    started=lambda: click.echo(said),
-                )
-            )
-    click.echo("Stopped.", err=True)
+        # A thread reads standard input, and would hold a process that tidies up.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        asyncio.run(serve_stdio(pointed, write=write))
