@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,8 @@ _FEW = 8
 _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
 _WORD_FETCH = 1_000
+_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
+"""Names of what is kept of a chunk and a sentence, in their order."""
 _SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
 
 
@@ -303,26 +306,16 @@ class SnapshotReader:
     ) -> Visit:
         row, chunk_id, *places, members, around, ids, document_id, head = chunk
         title, url, source = json.loads(head)
-        index, first, last, start, end, text_start, text_stop = places
+        *places, text_start, text_stop = places
+        text = _text(self.snapshot.texts[text_start:text_stop])
+        told = (chunk_id, text, *places, document_id, title, url, source)
         rows = unpacked(around) if neighbours else unpacked()
         near = json.loads(ids) if neighbours else []
         if self._passing is not None:
             kept = np.flatnonzero(self._allowed(rows))
             rows, near = rows[kept], [near[i] for i in kept]
         return Visit(
-            chunk=ChunkText(
-                id=chunk_id,
-                text=_text(self.snapshot.texts[text_start:text_stop]),
-                index=index,
-                first_sentence=first,
-                last_sentence=last,
-                start_char=start,
-                end_char=end,
-                document_id=document_id,
-                title=title,
-                url=url,
-                source=source,
-            ),
+            chunk=ChunkText(**dict(zip(_CHUNK, told, strict=True))),
             sentences=tuple([sentences[s] for s in unpacked(members).tolist()]),
             neighbours=Candidates(
                 ids=tuple(near),
@@ -339,16 +332,9 @@ class SnapshotReader:
         vectors = self.snapshot.sentence_vectors[rows].astype(np.float64)
         return {
             row: StoredSentence(
-                id=sentence_id,
-                text=_text(text),
-                index=index,
-                start_char=start,
-                end_char=end,
-                vector=vector,
+                **dict(zip(_SENTENCE, (key, _text(text), *places, vector), strict=True))
             )
-            for (row, sentence_id, text, index, start, end), vector in zip(
-                found, vectors, strict=True
-            )
+            for (row, key, text, *places), vector in zip(found, vectors, strict=True)
         }
 
     def _members(self, rows: Rows) -> list[tuple[str, ...]]:
