@@ -25,7 +25,7 @@ import numpy as np
 from knowtrail.graph.blocking import Blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.vectors import vector_array
-from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
+from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable
@@ -110,7 +110,7 @@ async def acorpus_projection(
                 _KEPT_MOMENTS.put(key, both)
             return fit_projection(both, query)
         if state.get("axes"):
-            return _unpacked(state["axes"])
+            return Projection.unpacked(state["axes"])
         axes: Projection | None = _KEPT_AXES.get(key)
         if axes is not None:
             return axes
@@ -118,12 +118,11 @@ async def acorpus_projection(
         _KEPT_AXES.put(key, axes)
         if state.get("version") is not None:
             try:
-                packed = (axes.mean, axes.components.ravel(), axes.explained)
                 await connection.awrite(
                     "retrieval/projection_write",
                     corpus=corpus,
                     version=state["version"],
-                    axes=np.concatenate(packed).tolist(),
+                    axes=axes.packed().tolist(),
                 )
             except DatabaseError as error:
                 _LOG.info("The axes of %r stay in this process: %s", corpus, error)
@@ -162,10 +161,3 @@ def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     if state["status"] != "complete":
         return None
     return database, corpus, state["stamp"], state["version"]
-
-
-def _unpacked(kept: list[float]) -> Projection:
-    values = np.array(kept, dtype=np.float64)
-    dimensions = (len(values) - AXES) // (1 + AXES)
-    rows = values[:-AXES].reshape(1 + AXES, dimensions)
-    return Projection(mean=rows[0], components=rows[1:], explained=values[-AXES:])

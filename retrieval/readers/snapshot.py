@@ -19,7 +19,7 @@ import numpy as np
 from knowtrail.graph.errors import VectorError
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.retrieval.cosine import cosines, ranked
-from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
+from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
     SAMPLE,
     AnchorRequest,
@@ -211,12 +211,7 @@ class SnapshotReader:
         snapshot, d = self.snapshot, self.snapshot.facts.dimensions
         with snapshot.reading():
             if query is None:
-                kept = snapshot.numbers("projection")
-                return Projection(
-                    mean=kept[:d],
-                    components=kept[d:-AXES].reshape(AXES, d),
-                    explained=kept[-AXES:],
-                )
+                return Projection.unpacked(snapshot.numbers("projection"))
             both = Moments.none(d)
             for name in ("chunks", "sentences"):
                 sums = snapshot.numbers(name).reshape(d + 1, d)
