@@ -201,7 +201,10 @@ async def acompared(
         except TimeoutError:
             if not late and not (limit and limit.expired()):
                 raise
-            result = _without(task, start, "time_limit", _late(task, time_limit))
+            left_out = (
+                f"{task.algorithm.name} was left out after {time_limit:g} seconds."
+            )
+            result = _without(task, start, "time_limit", left_out)
         yield result
 
 
@@ -250,10 +253,6 @@ def _without(
     return TraverseResult(
         walk=task.walk(start.corpus.name, trail, 0.0), error=str(error)
     )
-
-
-def _late(task: Task, seconds: float | None) -> str:
-    return f"{task.algorithm.name} was left out after {seconds:g} seconds."
 
 
 async def _awalk(
