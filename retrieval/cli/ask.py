@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
@@ -17,6 +16,7 @@ from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
     tell_unknown_fields,
+    told,
     walk_asked,
     walk_options,
 )
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("question", required=False)
 @algorithm_option
 @walk_options
-@told_options("knowtrail.retrieval", "ask")
+@told("ask")
 @click.pass_obj
 def ask(
     settings: Settings,

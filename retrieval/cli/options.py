@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,8 +44,10 @@ algorithm_option = click.option(
     help=f"How to walk: {', '.join(_ALGORITHMS[:-1])} or {_ALGORITHMS[-1]}.",
 )
 
-walk_options = told_options(
-    "knowtrail.retrieval",
+told = partial(told_options, "knowtrail.retrieval")
+"""Returns options of a command, see `told_options`."""
+
+walk_options = told(
     "walk",
     preset={"type": click.Choice(["published"])},
     **{

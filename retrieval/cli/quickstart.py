@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.settings import own_command
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ QUESTION: str = _TOLD["question"]
 
 
 @click.command()
-@told_options("knowtrail.retrieval", "quickstart", question={"default": QUESTION})
+@told("quickstart", question={"default": QUESTION})
 @click.pass_obj
 def quickstart(settings: Settings, /, *, question: str, picture: Path | None) -> None:
     """Try everything: start Neo4j, ingest a small corpus, ask, see the walk.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.extras import extra
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     import socket
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.guard import Rules
 
 
-_SERVING = told_options(
-    "knowtrail.retrieval",
+_SERVING = told(
     "serve",
     time_limit={"type": click.FloatRange(0.1, 3_600)},
 )
@@ -40,7 +39,7 @@ def serve(settings: Settings, /, **asked: Any) -> None:
 
 @click.command()
 @_SERVING
-@told_options("knowtrail.retrieval", "explore")
+@told("explore")
 @click.pass_obj
 def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
     """Look at corpora, walks and documents in the browser.
@@ -129,7 +128,7 @@ def address_of(bound: socket.socket) -> str:
 
 
 @click.command()
-@told_options("knowtrail.retrieval", "mcp")
+@told("mcp")
 @click.pass_obj
 def mcp(
     settings: Settings,

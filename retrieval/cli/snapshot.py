@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import told_options
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@told_options("knowtrail.retrieval", "snapshot")
+@told("snapshot")
 @click.pass_obj
 def snapshot(
     settings: Settings,

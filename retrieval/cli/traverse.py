@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -17,6 +16,7 @@ from knowtrail.retrieval.cli.options import (
     load_model,
     read_filter,
     tell_unknown_fields,
+    told,
     walk_asked,
     walk_options,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @algorithm_option
 @click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
 @walk_options
-@told_options("knowtrail.retrieval", "search")
+@told("search")
 @click.pass_obj
 def search(
     settings: Settings,
@@ -88,7 +88,7 @@ def _found(result: SearchResult) -> dict[str, Any]:
     }
 
 
-_RECORDED = told_options("knowtrail.retrieval", "recorded")
+_RECORDED = told("recorded")
 
 
 @click.command()
@@ -129,9 +129,7 @@ def traverse(
 
 @click.command()
 @click.argument("question")
-@told_options(
-    "knowtrail.retrieval", "compare", algorithms={"shell_complete": complete_algorithm}
-)
+@told("compare", algorithms={"shell_complete": complete_algorithm})
 @walk_options
 @_RECORDED
 @click.pass_obj
