@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.blocking import (
     at_once,
@@ -178,29 +178,30 @@ async def aask_stream(
     connection: AsyncConnection, question: str, **asked: Unpack[AskSettings]
 ) -> AsyncGenerator[str | Answer]:
     """Do as `ask_stream` does, without blocking; see there."""
-    own, walk = _checked(asked)
+    walk: dict[str, Any] = {"model": None, "settings": None, **asked}
+    seconds: float = walk.pop("seconds", ANSWER_SECONDS)
+    context, history = walk.pop("context", "sentences"), walk.pop("history", ())
+    _check(seconds, context)
     walk["model"] = model = walk["model"] or await in_thread(
         connection, model_at_hand, walk["settings"]
     )
     model = model and likewise(connection, model)
-    if model is not None and own.history:
-        alone = standalone_request(question, own.history, tokens=model.prompt_tokens)
-        reply = await model.areply(
-            alone.prompt, schema=alone.schema, seconds=own.seconds
-        )
+    if model is not None and history:
+        alone = standalone_request(question, history, tokens=model.prompt_tokens)
+        reply = await model.areply(alone.prompt, schema=alone.schema, seconds=seconds)
         question = parse_standalone(reply.text, question)
     found = await atraverse(connection, question, **walk)
     if model is None or not found.walk.sentences:
         yield _without_model(found)
         return
     rows = None
-    if own.context == "skn":
+    if context == "skn":
         documents = walked_documents(found.walk)
         rows = await connection.aread(BLOCKS, documents=documents)
     request = _request(found, model, rows)
     text, said = AnswerText(), ""
     async with aclosing(
-        model.astream(request.prompt, schema=request.schema, seconds=own.seconds)
+        model.astream(request.prompt, schema=request.schema, seconds=seconds)
     ) as pieces:
         async for piece in pieces:
             said += piece
@@ -209,30 +210,14 @@ async def aask_stream(
     yield _answer(found, request, said, model)
 
 
-class _Own(NamedTuple):
-    """What of the settings is for the answer, and not for the walk."""
-
-    seconds: float
-    context: AnswerContext
-    history: Sequence[tuple[str, str]]
-
-
-def _checked(asked: AskSettings) -> tuple[_Own, dict[str, Any]]:
-    """Return what is for the answer, and what `traverse` takes, checked."""
-    walk: dict[str, Any] = {"model": None, "settings": None, **asked}
-    own = _Own(
-        seconds=walk.pop("seconds", ANSWER_SECONDS),
-        context=walk.pop("context", "sentences"),
-        history=walk.pop("history", ()),
-    )
-    number = isinstance(own.seconds, int | float) and not isinstance(own.seconds, bool)
-    if not number or not 0 < own.seconds <= 3_600:
-        msg = f"seconds is {own.seconds!r}: give a number above 0, at most 3600."
+def _check(seconds: float, context: str) -> None:
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds <= 3_600:
+        msg = f"seconds is {seconds!r}: give a number above 0, at most 3600."
         raise InputError(msg)
-    if own.context not in CONTEXTS:
+    if context not in CONTEXTS:
         known = ", ".join(CONTEXTS)
-        raise InputError(f"context is {own.context!r}: use one of {known}.")
-    return own, walk
+        raise InputError(f"context is {context!r}: use one of {known}.")
 
 
 def _request(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from knowtrail.retrieval.hits import Hit
     from knowtrail.retrieval.search import SearchResult
     from knowtrail.retrieval.traverse import Overlap, TraverseResult
     from knowtrail.retrieval.walk import (
@@ -54,9 +53,8 @@ def show_result(result: SearchResult, file: TextIO) -> None:
     Text from documents is printed as it is, but for control characters, which a
     terminal would obey.
     """
-    console = table_console(file)
     if (reranked := result.reranked) is None:
-        console.print(_headline(result.walk))
+        table_console(file).print(_headline(result.walk))
         _draw_steps(result.walk, file)
     else:
         click.echo(
@@ -65,29 +63,34 @@ def show_result(result: SearchResult, file: TextIO) -> None:
             "in brackets:",
             err=True,
         )
-    shared = _shared_titles(hit.chunk for hit in result.hits)
-    for (document, title, url, score), hits in groupby(result.hits, key=_heading):
-        name = document if title in shared else ""
-        console.print(_title(title, url, score, document=name))
-        console.print(
-            _sentences((hit.filled, s) for hit in hits for s in hit.sentences)
-        )
+    _show_found(
+        [(h.chunk, h.rerank_score, h.filled, h.sentences) for h in result.hits], file
+    )
 
 
 def show_walk(walk: Walk, file: TextIO, *, reasons: bool = True) -> None:
     """Write the table of a walk and what it found."""
-    console = table_console(file)
-    console.print(_headline(walk))
+    table_console(file).print(_headline(walk))
     _draw_steps(walk, file, reasons=reasons)
-    shared = _shared_titles(step.chunk for step in walk.steps)
-    for (document, title, url), steps in groupby(
-        walk.steps,
-        key=lambda step: (step.chunk.document_id, step.chunk.title, step.chunk.url),
+    _show_found([(s.chunk, None, False, s.sentences) for s in walk.steps], file)
+
+
+def _show_found(
+    parts: Sequence[tuple[ChunkText, float | None, bool, Sequence[FoundSentence]]],
+    file: TextIO,
+) -> None:
+    """Write sentences under their documents: chunks, scores and what filled them up."""
+    console = table_console(file)
+    documents = {(chunk.document_id, chunk.title) for chunk, *_ in parts}
+    titles = Counter(title for _, title in documents)
+    for (document, title, url, score), group in groupby(
+        parts,
+        key=lambda part: (part[0].document_id, part[0].title, part[0].url, part[1]),
     ):
-        found = [(False, s) for step in steps for s in step.sentences]
+        found = [(filled, s) for _, _, filled, sentences in group for s in sentences]
         if found:
-            name = document if title in shared else ""
-            console.print(_title(title, url, document=name))
+            name = document if titles[title] > 1 else ""
+            console.print(_title(title, url, score, document=name))
             console.print(_sentences(found))
 
 
@@ -135,17 +138,6 @@ def _headline(walk: Walk) -> Text:
         f"{walk.milliseconds:.0f} ms; it ended because "
         f"{stop_text(walk.stop_reason, walk.parameters)}."
     )
-
-
-def _shared_titles(chunks: Iterable[ChunkText]) -> set[str]:
-    """Return the titles that several documents of these chunks have."""
-    documents = {(chunk.document_id, chunk.title) for chunk in chunks}
-    counts = Counter(title for _, title in documents)
-    return {title for title, count in counts.items() if count > 1}
-
-
-def _heading(hit: Hit) -> tuple[str, str, str | None, float | None]:
-    return hit.chunk.document_id, hit.chunk.title, hit.chunk.url, hit.rerank_score
 
 
 def _title(

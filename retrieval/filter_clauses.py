@@ -87,7 +87,7 @@ _TESTS = {
 }
 """Operator -> the Cypher clause for a value {x} and a parameter {p}."""
 OPERATORS = tuple(_TESTS)
-_NONE_OF = {"$ne": "$eq", "$nin": "$in"}
+NONE_OF = {"$ne": "$eq", "$nin": "$in"}
 """Operators that, of a list, say what no member may be -> the test of a member."""
 
 
@@ -135,7 +135,7 @@ def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:
     name = f"filter{len(params)}"
     params[name] = clause.value
     field = clause.field
-    operator = _NONE_OF.get(clause.operator, clause.operator)
+    operator = NONE_OF.get(clause.operator, clause.operator)
     none_of = "NOT " if field.many and operator != clause.operator else ""
     if field.owner in _TAGS:
         test = _TESTS[operator].format(x="tag.name", p=f"${name}")
@@ -166,7 +166,7 @@ def holds(
     if not field.many:
         return _test(clause.operator, document.get(field.name), clause.value)
     key = {"theme": "themes", "category": "categories"}.get(field.owner, field.name)
-    operator = _NONE_OF.get(clause.operator, clause.operator)
+    operator = NONE_OF.get(clause.operator, clause.operator)
     found = any(_test(operator, v, clause.value) for v in document.get(key) or ())
     return found if operator == clause.operator else not found
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.protocols import (
         Algorithm,
-        StoredSentence,
         Vector,
         Visit,
         Walking,
@@ -102,7 +101,8 @@ def searching(
             ranking.skip(step.chunk.id for step in walked)
             while len(hits) < k and (best := (yield from ranking.next())) is not None:
                 visit = yield from keeping(ranking.visit(best), opened)
-                new = [] if visit is None else _unseen(visit.sentences, seen)
+                said = () if visit is None else visit.sentences
+                new = [s for s in said if s.id not in seen]
                 if visit is None or not new:
                     continue
                 seen.update(s.id for s in new)
@@ -117,12 +117,6 @@ def searching(
                 hits += _cut(whole, by_sentence=by_sentence)
             known, complete = ranking.ranked, ranking.complete
     return trail, tuple(hits if k is None else hits[:k])
-
-
-def _unseen(
-    sentences: tuple[StoredSentence, ...], seen: set[str]
-) -> list[StoredSentence]:
-    return [s for s in sentences if s.id not in seen]
 
 
 def _walked(trail: Trail) -> Iterator[Hit]:

@@ -23,7 +23,7 @@ from pydantic import (
     model_validator,
 )
 
-from knowtrail.graph.db.connection import AsyncConnection, Connection  # noqa: TC001 - as above
+from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.graph.models.language_models import LanguageModel
@@ -196,7 +196,14 @@ class KnowtrailRetriever(BaseRetriever):
                 connection=self.connection, async_connection=self.async_connection
             )
         elif self.driver is not None or self.async_driver is not None:
-            self.link = Link.over(self.driver, self.async_driver, self.database)
+            own, waiting = self.driver, self.async_driver
+            at = self.database
+            self.link = Link(
+                connection=Connection(own, database=at) if own else None,
+                async_connection=AsyncConnection(waiting, database=at)
+                if waiting
+                else None,
+            )
         else:
             raise SettingsError(
                 "The retriever has no database: give driver= or connection=, or use "

@@ -45,7 +45,8 @@ class KnowtrailVectorStore(VectorStore):
 
     What `add_documents` takes goes through the whole ingest: sentences, chunks, edges
     and names, so that a `KnowtrailRetriever` of the same corpus can walk it. Searches
-    of the store return whole documents as they were added, each once. Scores are
+    of the store return whole documents as they were added, each once; all take a
+    `filter`, see `knowtrail.retrieval.filters`. Scores are
     cosines; relevance scores are (1 + cosine) / 2. Metadata that no property of Neo4j
     can hold, such as nested objects, is left out. To add many documents, add them in
     one call: each call looks at the titles and terms of the whole corpus.
@@ -154,37 +155,22 @@ class KnowtrailVectorStore(VectorStore):
         return [_document(row) for row in self._stored(ids)]
 
     def similarity_search(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        filter: Any = None,  # noqa: A002
-        **kwargs: Any,
+        self, query: str, k: int = 4, **kwargs: Any
     ) -> list[Document]:
         """Return the `k` documents whose chunks, of those that pass, are nearest."""
-        return [d for d, _ in self._found(query, None, k, filter, **kwargs)]
+        return [d for d, _ in self._found(query, None, k, **kwargs)]
 
     def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        filter: Any = None,  # noqa: A002
-        **kwargs: Any,
+        self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """Do as `similarity_search` does, with the cosines."""
-        return self._found(query, None, k, filter, **kwargs)
+        return self._found(query, None, k, **kwargs)
 
     def similarity_search_by_vector(
-        self,
-        embedding: list[float],
-        k: int = 4,
-        *,
-        filter: Any = None,  # noqa: A002
-        **kwargs: Any,
+        self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> list[Document]:
         """Do as `similarity_search` does, for a vector."""
-        return [d for d, _ in self._found("", embedding, k, filter, **kwargs)]
+        return [d for d, _ in self._found("", embedding, k, **kwargs)]
 
     def max_marginal_relevance_search(
         self,
@@ -192,8 +178,6 @@ class KnowtrailVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[Document]:
         """Return documents that are near a question and unlike one another.
@@ -201,12 +185,8 @@ class KnowtrailVectorStore(VectorStore):
         They are chosen among the `fetch_k` nearest; `lambda_mult`, from 0 to 1, is how
         much nearness counts.
         """
-        return [
-            document
-            for document, _ in self._found(
-                query, None, k, filter, pool=fetch_k, balance=lambda_mult, **kwargs
-            )
-        ]
+        asked = {"pool": fetch_k, "balance": lambda_mult, **kwargs}
+        return [d for d, _ in self._found(query, None, k, **asked)]
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -214,17 +194,11 @@ class KnowtrailVectorStore(VectorStore):
         k: int = 4,
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
-        *,
-        filter: Any = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[Document]:
         """Do as `max_marginal_relevance_search` does, for a vector."""
-        return [
-            document
-            for document, _ in self._found(
-                "", embedding, k, filter, pool=fetch_k, balance=lambda_mult, **kwargs
-            )
-        ]
+        asked = {"pool": fetch_k, "balance": lambda_mult, **kwargs}
+        return [d for d, _ in self._found("", embedding, k, **asked)]
 
     @classmethod
     def from_texts(
@@ -264,8 +238,8 @@ class KnowtrailVectorStore(VectorStore):
         question: str,
         vector: list[float] | None,
         k: int,
-        given_filter: Any,
         *,
+        filter: Any = None,  # noqa: A002 - the word of LangChain
         pool: int | None = None,
         balance: float = 1.0,
     ) -> list[tuple[Document, float]]:
@@ -275,7 +249,7 @@ class KnowtrailVectorStore(VectorStore):
                 shown = str(count)[:80]
                 msg = f"{name} is {shown}: give a whole number from 1 to {LARGEST_K}."
                 raise InputError(msg)
-        connection, parsed = self._connection(), parse_filter(given_filter)
+        connection, parsed = self._connection(), parse_filter(filter)
         try:
             start = ground(
                 connection,

@@ -14,8 +14,6 @@ from knowtrail.graph.db.connection import AsyncConnection, Connection
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-    import neo4j
-
     from knowtrail.graph.settings import Settings
 
 
@@ -55,23 +53,6 @@ class Link:
             connection=None if self.settings else self._connection,
             async_connection=self._given_async,
             settings=self.settings,
-        )
-
-    @classmethod
-    def over(
-        cls,
-        driver: neo4j.Driver | None,
-        async_driver: neo4j.AsyncDriver | None,
-        database: str,
-    ) -> Link:
-        """Return a link over drivers that the caller keeps."""
-        return cls(
-            connection=Connection(driver, database=database) if driver else None,
-            async_connection=(
-                AsyncConnection(async_driver, database=database)
-                if async_driver
-                else None
-            ),
         )
 
     def connection(self) -> Connection | None:

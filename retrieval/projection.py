@@ -35,6 +35,17 @@ class Projection:
     components: npt.NDArray[np.float64]
     explained: npt.NDArray[np.float64]
 
+    def packed(self) -> npt.NDArray[np.float64]:
+        """Return mean, axes and shares end to end, as they are kept."""
+        return np.concatenate((self.mean, self.components.ravel(), self.explained))
+
+    @classmethod
+    def unpacked(cls, kept: npt.ArrayLike) -> Self:
+        """Return what was packed."""
+        values = np.asarray(kept, dtype=np.float64)
+        rows = values[:-AXES].reshape(1 + AXES, -1)
+        return cls(mean=rows[0], components=rows[1:], explained=values[-AXES:])
+
     def points(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return vectors of shape (n, d) as points of shape (n, 3).
 
@@ -77,6 +88,8 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Return the sums over both."""
+        if not self.count:
+            return other
         return Moments(
             count=self.count + other.count,
             total=self.total + other.total,

@@ -10,7 +10,7 @@ from the vectors it is sent.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
@@ -25,6 +25,7 @@ from knowtrail.retrieval.projection import Projection
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import ChunkText, Trail
 
+T = TypeVar("T")
 Vector: TypeAlias = npt.NDArray[np.float64]
 """A vector of shape (dimensions,), or a matrix of shape (n, dimensions)."""
 
@@ -82,6 +83,43 @@ _RANGES = {name: (budget.least, budget.most) for name, budget in BUDGETS.items()
     "max_chunks": (1, BUDGETS["max_sentences"].most)
 }
 """Option -> the least and the greatest value it may have."""
+
+
+class Later(Sequence[T]):
+    """So many things, made when they are looked at; equal to a tuple of the same."""
+
+    def __init__(self, made: Callable[[], Sequence[T]], count: int) -> None:
+        """Take what makes them, which is called once, and their number."""
+        self._made = made
+        self._count = count
+        self._all: tuple[T, ...] | None = None
+
+    def _things(self) -> tuple[T, ...]:
+        if self._all is None:
+            self._all = tuple(self._made())
+        return self._all
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return self._count
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return the thing at a place, or those of a slice."""
+        return self._things()[place]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other has the same things in the same order."""
+        if not isinstance(other, Later | tuple):
+            return NotImplemented
+        return self._things() == tuple(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the tuple."""
+        return hash(self._things())
+
+    def __repr__(self) -> str:
+        """Return the tuple as text."""
+        return repr(self._things())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -272,7 +310,6 @@ Response: TypeAlias = (
     Candidates | Mapping[str, Visit] | Projection | TermsFound | ModelReply | float
 )
 
-T = TypeVar("T")
 Walking: TypeAlias = Generator[Request, Response, T]
 """A computation that asks for data as it goes and ends with a `T`."""
 

@@ -110,10 +110,10 @@ async def atraverse(
     connection: AsyncConnection, question: str, **asked: Unpack[TraverseSettings]
 ) -> TraverseResult:
     """Do as `traverse` does, without blocking; see there."""
-    walker, place, walk = _parted(asked)
+    own, place, walk = _parted(asked)
     task = check_question(question, **walk)
     start = await aground(connection, question=question, **place)
-    return await walker.awalk(connection, start, task)
+    return await _awalk(connection, start, task, **own)
 
 
 def compare(
@@ -180,8 +180,9 @@ async def acompared(
     **asked: Unpack[TraverseSettings],
 ) -> AsyncIterator[TraverseResult]:
     """Yield each walk of `acompare` when it is done; who stops walks no further."""
-    walker, place, walk = _parted(asked)
-    tasks = _tasks(question, compared_algorithms(algorithms, walker.model, walk), walk)
+    own, place, walk = _parted(asked)
+    names = compared_algorithms(algorithms, own.get("model"), walk)
+    tasks = [check_question(question, algorithm=name, **walk) for name in names]
     start = await aground(connection, question=question, **place)
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)
     for task in tasks:
@@ -192,7 +193,7 @@ async def acompared(
             if late:
                 raise TimeoutError
             async with limit or nullcontext():
-                result = await walker.awalk(connection, start, task)
+                result = await _awalk(connection, start, task, **own)
         except DatabaseError:
             raise
         except KnowtrailError as error:
@@ -200,7 +201,10 @@ async def acompared(
         except TimeoutError:
             if not late and not (limit and limit.expired()):
                 raise
-            result = _without(task, start, "time_limit", _late(task, time_limit))
+            left_out = (
+                f"{task.algorithm.name} was left out after {time_limit:g} seconds."
+            )
+            result = _without(task, start, "time_limit", left_out)
         yield result
 
 
@@ -241,12 +245,6 @@ def overlaps(results: Sequence[TraverseResult]) -> tuple[Overlap, ...]:
     )
 
 
-def _tasks(
-    question: str, names: Sequence[str | Algorithm], asked: dict[str, Any]
-) -> tuple[Task, ...]:
-    return tuple(check_question(question, algorithm=name, **asked) for name in names)
-
-
 def _without(
     task: Task, start: Ground, reason: StopReason, error: object
 ) -> TraverseResult:
@@ -257,62 +255,49 @@ def _without(
     )
 
 
-def _late(task: Task, seconds: float | None) -> str:
-    return f"{task.algorithm.name} was left out after {seconds:g} seconds."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Walker:
-    """What the walks of one call have in common."""
-
-    record: bool
-    trace: bool
-    model: LanguageModel | None
-    settings: Settings | None
-
-    async def awalk(
-        self, connection: AsyncConnection, start: Ground, task: Task
-    ) -> TraverseResult:
-        opened = await open_areader(
-            connection, start.corpus, task, settings=self.settings
-        )
-        model = task.language_model(self.model, self.settings)
-        begin = time.perf_counter()
-        with walk_span(task, start, opened.name):
-            trail = await arun(opened.reader, task.walking(start.query), model)
-        seconds = time.perf_counter() - begin
-        name = None if model is None else model.name
-        walk = task.walk(
-            start.corpus.name, trail, seconds, reader=opened.name, model=name
-        )
-        stored, warning = None, ""
-        if self.record:
-            recording = Recording(
-                walk=walk,
-                query=start.query,
-                corpus_version=start.corpus.version,
-                ranking=trail.ranking,
-                trace=self.trace,
-            )
-            stored, warning = await arecord(connection, recording)
-        return TraverseResult(
+async def _awalk(
+    connection: AsyncConnection,
+    start: Ground,
+    task: Task,
+    *,
+    record: bool = True,
+    trace: bool = False,
+    model: LanguageModel | None = None,
+    settings: Settings | None = None,
+) -> TraverseResult:
+    opened = await open_areader(connection, start.corpus, task, settings=settings)
+    model = task.language_model(model, settings)
+    begin = time.perf_counter()
+    with walk_span(task, start, opened.name):
+        trail = await arun(opened.reader, task.walking(start.query), model)
+    seconds = time.perf_counter() - begin
+    name = None if model is None else model.name
+    walk = task.walk(start.corpus.name, trail, seconds, reader=opened.name, model=name)
+    stored, warning = None, ""
+    if record:
+        recording = Recording(
             walk=walk,
-            traversal_id=stored,
-            warning=warning,
-            ranking=trail.ranking,
             query=start.query,
+            corpus_version=start.corpus.version,
+            ranking=trail.ranking,
+            trace=trace,
         )
-
-
-def _parted(asked: TraverseSettings) -> tuple[_Walker, dict[str, Any], dict[str, Any]]:
-    """Return what walks, and what `ground` and `check_question` take, by name."""
-    rest: dict[str, Any] = {"settings": None, "model": None, **asked}
-    settings = rest.pop("settings")
-    walker = _Walker(
-        record=rest.pop("record", True),
-        trace=rest.pop("trace", False),
-        model=rest.pop("model"),
-        settings=settings,
+        stored, warning = await arecord(connection, recording)
+    return TraverseResult(
+        walk=walk,
+        traversal_id=stored,
+        warning=warning,
+        ranking=trail.ranking,
+        query=start.query,
     )
+
+
+def _parted(
+    asked: TraverseSettings,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return what `_awalk`, `ground` and `check_question` take, by name."""
+    rest: dict[str, Any] = {"settings": None, **asked}
+    own = {n: rest.pop(n) for n in ("record", "trace", "model") if n in rest}
+    at = {"settings": rest.pop("settings")}
     place = {name: rest.pop(name, None) for name in ("embedder", "corpus")}
-    return walker, place | {"settings": settings}, rest
+    return own | at, place | at, rest

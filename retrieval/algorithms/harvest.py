@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from knowtrail.retrieval.algorithms.asking import ask_elapsed, ask_visits
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
 from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.protocols import Later
 from knowtrail.retrieval.walk import FoundSentence, RankedChunk, Step, StopReason, Trail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from knowtrail.retrieval.algorithms.asking import Ranking
     from knowtrail.retrieval.protocols import (
@@ -165,8 +166,12 @@ class Harvest:
         self._steps[-1] = replace(self._steps[-1], sentences=kept)
 
     def consider(self, ids: Sequence[str], scores: Vector) -> None:
-        """Note at the last step which chunks the walk could go to from it."""
-        self._steps[-1] = replace(self._steps[-1], considered=Considered(ids, scores))
+        """Note at the last step which chunks the walk could go to from it.
+
+        Neither ids nor scores may change afterwards.
+        """
+        later = Later(partial(_ordered, ids, scores), len(ids))
+        self._steps[-1] = replace(self._steps[-1], considered=later)
 
     def full(self, enough: int | None, chunks: int | None) -> StopReason | None:
         """Return which budget is used up, or None."""
@@ -226,48 +231,7 @@ def take_ranked(
     return "chunks_exhausted" if ranking.ranked else "no_anchor"
 
 
-class Considered(Sequence[RankedChunk]):
-    """Chunks by descending score, ties by id; equal to a tuple of the same."""
-
-    def __init__(self, ids: Sequence[str], scores: Vector) -> None:
-        """Take ids and, one by one, their scores; neither may change afterwards."""
-        self._ids = ids
-        self._scores = scores
-        self._ranked: tuple[RankedChunk, ...] | None = None
-
-    def __len__(self) -> int:
-        """Return the number of chunks."""
-        return len(self._ids)
-
-    @overload
-    def __getitem__(self, place: int) -> RankedChunk: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[RankedChunk]: ...
-
-    def __getitem__(self, place: int | slice) -> RankedChunk | Sequence[RankedChunk]:
-        """Return the chunk at a place, or those of a slice."""
-        return self._all()[place]
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether the other has the same chunks in the same order."""
-        if not isinstance(other, Considered | tuple):
-            return NotImplemented
-        return self._all() == tuple(other)
-
-    def __hash__(self) -> int:
-        """Return the hash of the tuple."""
-        return hash(self._all())
-
-    def __repr__(self) -> str:
-        """Return the tuple as text."""
-        return repr(self._all())
-
-    def _all(self) -> tuple[RankedChunk, ...]:
-        if self._ranked is None:
-            values = self._scores.tolist()
-            self._ranked = tuple([
-                RankedChunk(id=self._ids[i], score=values[i])
-                for i in ranked(self._ids, self._scores)
-            ])
-        return self._ranked
+def _ordered(ids: Sequence[str], scores: Vector) -> tuple[RankedChunk, ...]:
+    """Return chunks by descending score, ties by id."""
+    values = scores.tolist()
+    return tuple([RankedChunk(id=ids[i], score=values[i]) for i in ranked(ids, scores)])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import choice, option
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
@@ -17,6 +16,7 @@ from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
     tell_unknown_fields,
+    told,
     walk_asked,
     walk_options,
 )
@@ -34,37 +34,7 @@ if TYPE_CHECKING:
 @click.argument("question", required=False)
 @algorithm_option
 @walk_options
-@option("record")
-@click.option(
-    "--seconds", type=float, default=180.0, help="Time that the language model has."
-)
-@choice(
-    "--context",
-    of=("sentences", "skn"),
-    text="Answer from sentences, or from what was extracted as SKN.",
-)
-@choice(
-    "--route",
-    of=("auto", "templates", "graph"),
-    text="Answer by a SPARQL template, by walking the graph, or as fits.",
-)
-@click.option(
-    "--conversation",
-    metavar="ID",
-    help="Conversation of templates that QUESTION goes on with.",
-)
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse where a template would leave a word of QUESTION out of account.",
-)
-@choice(
-    "--understand",
-    of=("rules", "model"),
-    text="What reads a question for templates: rules, or the language model.",
-)
-@click.option("--forget", is_flag=True, help="Delete that conversation instead.")
-@option("json")
+@told("ask")
 @click.pass_obj
 def ask(
     settings: Settings,

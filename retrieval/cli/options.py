@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import MODELS, choice, option, stacked
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.errors import FilterError
 from knowtrail.retrieval.budgets import BUDGETS
 
@@ -43,44 +44,21 @@ algorithm_option = click.option(
     help=f"How to walk: {', '.join(_ALGORITHMS[:-1])} or {_ALGORITHMS[-1]}.",
 )
 
-_OPTIONS = (
-    option("corpus", help="Corpus to ask; needed where there are several."),
-    *(
-        click.option(
-            f"--{name.replace('_', '-')}",
-            type=int,
-            default=budget.default,
-            help=f"{budget.meaning[0].upper()}{budget.meaning[1:]}.",
-        )
+told = partial(told_options, "knowtrail.retrieval")
+"""Returns options of a command, see `told_options`."""
+
+walk_options = told(
+    "walk",
+    preset={"type": click.Choice(["published"])},
+    **{
+        name: {
+            "default": budget.default,
+            "help": f"{budget.meaning[0].upper()}{budget.meaning[1:]}.",
+        }
         for name, budget in BUDGETS.items()
-    ),
-    click.option(
-        "--filter",
-        "filter_json",
-        metavar="JSON",
-        help='What chunks must pass at every hop, such as \'{"category": "Autism"}\'.',
-    ),
-    click.option(
-        "--preset",
-        type=click.Choice(["published"]),
-        help="Walk by the rules of the published code.",
-    ),
-    choice(
-        "--reader",
-        of=("auto", "cypher", "snapshot"),
-        text="Read the database, its snapshot, or the snapshot where it is current.",
-    ),
-    option(
-        "model",
-        help="Language model of llm_guided_traversal, and of ask "
-        f"(KNOWTRAIL_LANGUAGE_MODEL): {MODELS}.",
-    ),
+    },
 )
-
-
-def walk_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of every command that walks."""
-    return stacked(*_OPTIONS)(command)
+"""Adds the options of every command that walks."""
 
 
 def read_filter(text: str | None) -> Any:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli.options import FILE
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.settings import own_command
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +27,7 @@ QUESTION: str = _TOLD["question"]
 
 
 @click.command()
-@click.option(
-    "--question", default=QUESTION, show_default=False, help="Ask something else."
-)
-@click.option(
-    "--picture",
-    type=FILE,
-    help="Where the picture of the walk goes. [default: pictures/walk.html in the "
-    "folder of the server]",
-)
+@told("quickstart", question={"default": QUESTION})
 @click.pass_obj
 def quickstart(settings: Settings, /, *, question: str, picture: Path | None) -> None:
     """Try everything: start Neo4j, ingest a small corpus, ask, see the walk.

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
-from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.budgets import RESEARCH
-from knowtrail.retrieval.cli.options import load_model
+from knowtrail.retrieval.cli.options import load_model, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("question")
-@told_options(
-    "knowtrail.retrieval",
+@told(
     "research",
     budget={
         "default": RESEARCH.default,

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.options import option, options, stacked
 from knowtrail.graph.extras import extra
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.serve.guard import Rules
 
 
-_SERVING = stacked(
-    options("host", "port", "key-file", "allowed-host"),
-    click.option(
-        "--concurrency",
-        type=click.IntRange(1, 64),
-        default=4,
-        help="Calls that run at once; four times as many wait, more are refused.",
-    ),
-    click.option(
-        "--time-limit",
-        type=click.FloatRange(0.1, 3_600),
-        default=60.0,
-        metavar="SECONDS",
-        help="Time for one call, after which it is stopped.",
-    ),
-    click.option(
-        "--rate",
-        type=click.IntRange(1),
-        metavar="CALLS",
-        help="Calls a minute of each caller; more are refused.",
-    ),
+_SERVING = told(
+    "serve",
+    time_limit={"type": click.FloatRange(0.1, 3_600)},
 )
 
 
@@ -55,9 +39,7 @@ def serve(settings: Settings, /, **asked: Any) -> None:
 
 @click.command()
 @_SERVING
-@click.option(
-    "--browser/--no-browser", default=True, help="Whether a browser is opened."
-)
+@told("explore")
 @click.pass_obj
 def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
     """Look at corpora, walks and documents in the browser.
@@ -69,29 +51,36 @@ def explore(settings: Settings, /, *, browser: bool, **asked: Any) -> None:
 
 
 def _serve(
+    settings: Settings, said: str, *, concurrency: int, time_limit: float, **asked: Any
+) -> None:
+    import logging
+
+    with extra("serve", "Serving"):
+        from knowtrail.retrieval.serve.http_server import serve as answer
+    logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
+    answering = partial(answer, places=concurrency, seconds=time_limit)
+    _over_http(settings, said, answering, **asked)
+
+
+def _over_http(
     settings: Settings,
     said: str,
+    answer: Callable[..., Coroutine[Any, Any, None]],
     *,
     browser: bool = False,
     host: str,
     port: int,
     key_file: Path | None,
     hosts: tuple[str, ...],
-    concurrency: int,
-    time_limit: float,
-    rate: int | None,
+    rate: int | None = None,
 ) -> None:
+    """Let something answer on a port until Ctrl-C."""
     import asyncio
-    import logging
     from dataclasses import replace
 
     from knowtrail.graph.db.driver import is_loopback
     from knowtrail.graph.session import served
-
-    with extra("serve", "Serving"):
-        from knowtrail.retrieval.serve.http_server import listen
-        from knowtrail.retrieval.serve.http_server import serve as answer
-    logging.getLogger("knowtrail.retrieval.serve").setLevel(logging.INFO)
+    from knowtrail.retrieval.serve.http_server import listen
 
     def started() -> None:
         click.echo(said.format(address_of(bound)))
@@ -102,16 +91,7 @@ def _serve(
         rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
         rules = replace(rules, per_minute=rate)
         with served(settings) as pointed:
-            asyncio.run(
-                answer(
-                    pointed,
-                    bound,
-                    rules=rules,
-                    places=concurrency,
-                    seconds=time_limit,
-                    started=started,
-                )
-            )
+            asyncio.run(answer(pointed, bound, rules=rules, started=started))
     click.echo("Stopped.", err=True)
 
 
@@ -147,17 +127,8 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_OVER = "With --http: "
-
-
 @click.command()
-@option("corpus", help="Corpus that is asked where a call names none.")
-@click.option("--write", is_flag=True, help="Let agents store and forget documents.")
-@click.option("--http", is_flag=True, help="Answer over HTTP in place of stdio.")
-@option("host", help=f"{_OVER}address to listen on; another than loopback needs a key.")
-@option("port", default=7476, help=f"{_OVER}port to listen on; 0 takes a free one.")
-@option("key-file", help=f"{_OVER}file with the key that clients must show.")
-@option("allowed-host", help=f"{_OVER}name of this server for clients; repeatable.")
+@told("mcp")
 @click.pass_obj
 def mcp(
     settings: Settings,
@@ -166,10 +137,7 @@ def mcp(
     corpus: str | None,
     write: bool,
     http: bool,
-    host: str,
-    port: int,
-    key_file: Path | None,
-    hosts: tuple[str, ...],
+    **asked: Any,
 ) -> None:
     """Give agents tools: search, walk, read, follow the graph, read Cypher.
 
@@ -183,30 +151,13 @@ def mcp(
     from knowtrail.graph.session import served
 
     with extra("mcp", "The server for agents"):
-        from knowtrail.retrieval.mcp.server import serve_stdio
+        from knowtrail.retrieval.mcp.server import serve_http, serve_stdio
     settings = replace(settings, corpus=corpus or settings.corpus)
+    if http:
+        said = "Knowtrail's tools answer at {}/mcp (Ctrl-C stops)."
+        _over_http(settings, said, partial(serve_http, write=write), **asked)
+        return
     with served(settings) as pointed:
-        if not http:
-            # A thread reads standard input, and would hold a process that tidies up.
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            asyncio.run(serve_stdio(pointed, write=write))
-            return
-        from knowtrail.graph.db.driver import is_loopback
-        from knowtrail.retrieval.mcp.server import serve_http
-        from knowtrail.retrieval.serve.http_server import listen
-
-        with listen(host, port) as bound:
-            rules = rules_of(settings, key_file, hosts, near=is_loopback(host))
-            said = (
-                f"Knowtrail's tools answer at {address_of(bound)}/mcp (Ctrl-C stops)."
-            )
-            asyncio.run(
-                serve_http(
-                    pointed,
-                    bound,
-                    rules=rules,
-                    write=write,
-                    started=lambda: click.echo(said),
-                )
-            )
-    click.echo("Stopped.", err=True)
+        # A thread reads standard input, and would hold a process that tidies up.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        asyncio.run(serve_stdio(pointed, write=write))

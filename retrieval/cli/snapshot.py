@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.graph.cli.answers import emit
+from knowtrail.retrieval.cli.options import told
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--full", is_flag=True, help="Copy everything anew.")
-@click.option("--verify", is_flag=True, help="Check the snapshot; write nothing.")
-@click.option("--delete", is_flag=True, help="Delete the snapshot.")
-@json_option
+@told("snapshot")
 @click.pass_obj
 def snapshot(
     settings: Settings,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit, json_option
-from knowtrail.graph.cli.options import choice, option
+from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -17,6 +16,7 @@ from knowtrail.retrieval.cli.options import (
     load_model,
     read_filter,
     tell_unknown_fields,
+    told,
     walk_asked,
     walk_options,
 )
@@ -35,27 +35,7 @@ if TYPE_CHECKING:
 @algorithm_option
 @click.option("--k", type=int, help="Results wanted, in place of --max-sentences.")
 @walk_options
-@choice(
-    "--granularity",
-    of=("chunk", "sentence"),
-    text="Whether a result is a chunk or a sentence.",
-)
-@click.option(
-    "--rerank",
-    metavar="NAME",
-    help="Put results in the order of a reranker: embedding, bm25, "
-    "cross-encoder:MODEL, pointwise:FILE or zeroentropy:MODEL.",
-)
-@click.option(
-    "--rerank-candidates",
-    type=int,
-    default=50,
-    help="Results that the reranker chooses from.",
-)
-@click.option(
-    "--score-threshold", type=float, help="Least cosine of a result, from -1 to 1."
-)
-@json_option
+@told("search")
 @click.pass_obj
 def search(
     settings: Settings,
@@ -108,18 +88,14 @@ def _found(result: SearchResult) -> dict[str, Any]:
     }
 
 
-_TRACE = click.option(
-    "--trace", is_flag=True, help="Store (and write as JSON) every chunk considered."
-)
+_RECORDED = told("recorded")
 
 
 @click.command()
 @click.argument("question")
 @algorithm_option
 @walk_options
-@option("record")
-@_TRACE
-@json_option
+@_RECORDED
 @click.pass_obj
 def traverse(
     settings: Settings,
@@ -153,18 +129,9 @@ def traverse(
 
 @click.command()
 @click.argument("question")
-@click.option(
-    "--algorithm",
-    "algorithms",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_algorithm,
-    help="Compare these, once each; without it all, llm_guided_traversal with --model.",
-)
+@told("compare", algorithms={"shell_complete": complete_algorithm})
 @walk_options
-@option("record")
-@_TRACE
-@json_option
+@_RECORDED
 @click.pass_obj
 def compare(
     settings: Settings,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option, output_option, told_options
+from knowtrail.graph.cli.options import option, output_option
 from knowtrail.graph.files import check_output, write_file
 from knowtrail.graph.session import open_connection
-from knowtrail.retrieval.cli.options import complete_algorithm
+from knowtrail.retrieval.cli.options import complete_algorithm, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +23,7 @@ _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
 
 
-_told = partial(told_options, "knowtrail.retrieval")
-_WALKED = _told("walked", algorithm={"shell_complete": complete_algorithm})
+_WALKED = told("walked", algorithm={"shell_complete": complete_algorithm})
 
 
 @click.group(cls=NearGroup)
@@ -58,7 +56,7 @@ def matrix(
 @view.command()
 @click.argument("question", required=False)
 @_WALKED
-@_told("path")
+@told("path")
 @output_option("knowtrail-path.html", ".html, .png or .svg")
 @click.pass_obj
 def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> None:
@@ -79,7 +77,7 @@ def path(settings: Settings, /, *, layout: str, output: Path, **asked: Any) -> N
 @view.command()
 @click.argument("question", required=False)
 @_WALKED
-@_told("graph")
+@told("graph")
 @output_option("knowtrail-graph.html", ".html, or .png or .svg without --cypher")
 @click.pass_obj
 def graph(
@@ -116,7 +114,7 @@ def graph(
 
 
 @view.command()
-@_told("index")
+@told("index")
 @click.pass_obj
 def index(
     settings: Settings, /, *, corpus: str | None, output: Path, **limits: int
@@ -133,7 +131,7 @@ def index(
 
 
 @view.command()
-@_told("style")
+@told("style")
 def style(*, bloom: Path | None, grass: Path | None) -> None:
     """Write a Bloom perspective and a Browser style that fit the graph."""
     from knowtrail.retrieval.views.styles import grass_text, perspective_text
@@ -152,7 +150,7 @@ def style(*, bloom: Path | None, grass: Path | None) -> None:
 
 
 @view.command()
-@_told("uml")
+@told("uml")
 @output_option("knowtrail-uml.svg", ".svg or .html")
 def uml(*, schema: Path | None, output: Path, **shades: Any) -> None:
     """Draw the classes of heritage, shaded by how specific they are to a question."""

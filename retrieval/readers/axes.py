@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from contextlib import asynccontextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ import numpy as np
 from knowtrail.graph.blocking import Blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.vectors import vector_array
-from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
+from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable
@@ -45,55 +44,22 @@ _LOCKS = 64
 _ITEMS = ("chunks", "sentences")
 
 
-class _Kept:
+class _Kept(dict["Hashable", Any]):
     """The last few values, by what they are of."""
-
-    def __init__(self) -> None:
-        self._values: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable) -> Any:
-        return None if key is None else self._values.get(key)
-
-    def clear(self) -> None:
-        self._values.clear()
 
     def put(self, key: Hashable, value: Any) -> None:
         """Keep a value, unless it is of nothing that lasts."""
         if key is None:
             return
-        with self._lock:
-            self._values[key] = value
-            while len(self._values) > _KEPT:
-                self._values.popitem(last=False)
+        with _KEEPING:
+            self[key] = value
+            while len(self) > _KEPT:
+                del self[next(iter(self))]
 
 
+_KEEPING = Lock()
 _KEPT_AXES = _Kept()
 _KEPT_MOMENTS = _Kept()
-
-
-class _Sums:
-    """Sums over vectors that come one by one."""
-
-    def __init__(self) -> None:
-        self._moments: Moments | None = None
-        self._rows: list[Any] = []
-
-    def add(self, vector: Any) -> None:
-        self._rows.append(vector_array(vector))
-        if len(self._rows) == _BATCH:
-            self._flush()
-
-    def moments(self, dimensions: int) -> Moments:
-        """Return the sums over all of them."""
-        if self._rows:
-            self._flush()
-        return self._moments or Moments.none(dimensions)
-
-    def _flush(self) -> None:
-        more = Moments.of(np.stack(self._rows))
-        self._moments = more if self._moments is None else self._moments + more
-        self._rows.clear()
 
 
 class _Flights:
@@ -144,7 +110,7 @@ async def acorpus_projection(
                 _KEPT_MOMENTS.put(key, both)
             return fit_projection(both, query)
         if state.get("axes"):
-            return _unpacked(state["axes"])
+            return Projection.unpacked(state["axes"])
         axes: Projection | None = _KEPT_AXES.get(key)
         if axes is not None:
             return axes
@@ -152,12 +118,11 @@ async def acorpus_projection(
         _KEPT_AXES.put(key, axes)
         if state.get("version") is not None:
             try:
-                packed = (axes.mean, axes.components.ravel(), axes.explained)
                 await connection.awrite(
                     "retrieval/projection_write",
                     corpus=corpus,
                     version=state["version"],
-                    axes=np.concatenate(packed).tolist(),
+                    axes=axes.packed().tolist(),
                 )
             except DatabaseError as error:
                 _LOG.info("The axes of %r stay in this process: %s", corpus, error)
@@ -172,12 +137,15 @@ async def _moments(
     state: dict[str, Any],
 ) -> Moments:
     """Return the sums over the vectors of all chunks or sentences."""
-    sums = _Sums()
+    sums, rows = Moments.none(dimensions), list[Any]()
     fast = (await connection.acapabilities()).vector_values
     name = f"retrieval/projection_{items}" + ("" if fast else "_lts")
     async for record in connection.astream(name, corpus=corpus, bound=_bound(state)):
-        sums.add(record["vector"])
-    return sums.moments(dimensions)
+        rows.append(vector_array(record["vector"]))
+        if len(rows) == _BATCH:
+            sums += Moments.of(np.stack(rows))
+            rows.clear()
+    return sums + Moments.of(np.stack(rows)) if rows else sums
 
 
 def _bound(state: dict[str, Any]) -> str | None:
@@ -193,10 +161,3 @@ def _key(database: str, corpus: str, state: dict[str, Any]) -> Hashable:
     if state["status"] != "complete":
         return None
     return database, corpus, state["stamp"], state["version"]
-
-
-def _unpacked(kept: list[float]) -> Projection:
-    values = np.array(kept, dtype=np.float64)
-    dimensions = (len(values) - AXES) // (1 + AXES)
-    rows = values[:-AXES].reshape(1 + AXES, dimensions)
-    return Projection(mean=rows[0], components=rows[1:], explained=values[-AXES:])

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
-    from knowtrail.retrieval.protocols import Nearest, Request, Response, Vector
+    from knowtrail.retrieval.protocols import Request, Response, Vector
 
 _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
@@ -390,33 +390,15 @@ class AsyncCypherReader:
 class CypherReader:
     """A `GraphReader` over a Neo4j database: what `AsyncCypherReader` is, at once."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        *,
-        corpus: str,
-        filter: Filter | None = None,  # noqa: A002
-        state: Hashable = None,
-    ) -> None:
+    def __init__(self, connection: Connection, **prepared: Any) -> None:
         """Prepare a reader; see `AsyncCypherReader`."""
-        self._reader = AsyncCypherReader(
-            blocking(connection), corpus=corpus, filter=filter, state=state
-        )
+        self._reader = AsyncCypherReader(blocking(connection), **prepared)
 
-    def anchors(
-        self,
-        vector: Vector,
-        k: int,
-        *,
-        documents: bool = False,
-        words: str = "",
-        texts: int = 0,
-    ) -> Candidates:
+    def anchors(self, vector: Vector, k: int, **more: Any) -> Candidates:
         """Return the `anchor_hits(k)` chunks nearest to a vector."""
-        request = AnchorRequest(
-            vector=vector, k=k, documents=documents, words=words, texts=texts
+        return cast(
+            "Candidates", self._answer(AnchorRequest(vector=vector, k=k, **more))
         )
-        return cast("Candidates", self._answer(request))
 
     def expand(
         self, chunk_ids: Sequence[str], *, neighbours: bool = True
@@ -431,20 +413,10 @@ class CypherReader:
         return cast("Candidates", self._answer(request))
 
     def terms(
-        self,
-        chunk_ids: Sequence[str],
-        names: Sequence[str],
-        *,
-        members: bool = False,
-        nearest: Nearest | None = None,
+        self, chunk_ids: Sequence[str], names: Sequence[str], **more: Any
     ) -> TermsFound:
         """Return the terms of chunks, those of some names, and who names them."""
-        request = TermsRequest(
-            chunk_ids=tuple(chunk_ids),
-            names=tuple(names),
-            members=members,
-            nearest=nearest,
-        )
+        request = TermsRequest(chunk_ids=tuple(chunk_ids), names=tuple(names), **more)
         return cast("TermsFound", self._answer(request))
 
     def projection(self, query: Vector | None = None) -> Projection:

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from knowtrail.graph.errors import VectorError
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.retrieval.cosine import cosines, ranked
-from knowtrail.retrieval.projection import AXES, Moments, Projection, fit_projection
+from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
     SAMPLE,
     AnchorRequest,
     Candidates,
+    Later,
     ProjectionRequest,
     StoredSentence,
     TermsFound,
@@ -35,6 +38,8 @@ from knowtrail.retrieval.snapshot.filters import passing
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from knowtrail.retrieval.filters import Filter
@@ -48,32 +53,9 @@ _FEW = 8
 _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
 _WORD_FETCH = 1_000
+_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
+"""Names of what is kept of a chunk and a sentence, in their order."""
 _SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
-
-
-class _Members(Sequence[tuple[str, ...]]):
-    """The sentences' ids of some chunks, read when they are looked at: few ask."""
-
-    def __init__(self, read: Callable[[], list[tuple[str, ...]]], count: int) -> None:
-        self._read = read
-        self._count = count
-        self._ids: list[tuple[str, ...]] | None = None
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, place: int) -> tuple[str, ...]: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[tuple[str, ...]]: ...
-
-    def __getitem__(
-        self, place: int | slice
-    ) -> tuple[str, ...] | Sequence[tuple[str, ...]]:
-        if self._ids is None:
-            self._ids = self._read()
-        return self._ids[place]
 
 
 class _Texts(Mapping[str, str]):
@@ -229,12 +211,7 @@ class SnapshotReader:
         snapshot, d = self.snapshot, self.snapshot.facts.dimensions
         with snapshot.reading():
             if query is None:
-                kept = snapshot.numbers("projection")
-                return Projection(
-                    mean=kept[:d],
-                    components=kept[d:-AXES].reshape(AXES, d),
-                    explained=kept[-AXES:],
-                )
+                return Projection.unpacked(snapshot.numbers("projection"))
             both = Moments.none(d)
             for name in ("chunks", "sentences"):
                 sums = snapshot.numbers(name).reshape(d + 1, d)
@@ -324,31 +301,21 @@ class SnapshotReader:
     ) -> Visit:
         row, chunk_id, *places, members, around, ids, document_id, head = chunk
         title, url, source = json.loads(head)
-        index, first, last, start, end, text_start, text_stop = places
+        *places, text_start, text_stop = places
+        text = _text(self.snapshot.texts[text_start:text_stop])
+        told = (chunk_id, text, *places, document_id, title, url, source)
         rows = unpacked(around) if neighbours else unpacked()
         near = json.loads(ids) if neighbours else []
         if self._passing is not None:
             kept = np.flatnonzero(self._allowed(rows))
             rows, near = rows[kept], [near[i] for i in kept]
         return Visit(
-            chunk=ChunkText(
-                id=chunk_id,
-                text=_text(self.snapshot.texts[text_start:text_stop]),
-                index=index,
-                first_sentence=first,
-                last_sentence=last,
-                start_char=start,
-                end_char=end,
-                document_id=document_id,
-                title=title,
-                url=url,
-                source=source,
-            ),
+            chunk=ChunkText(**dict(zip(_CHUNK, told, strict=True))),
             sentences=tuple([sentences[s] for s in unpacked(members).tolist()]),
             neighbours=Candidates(
                 ids=tuple(near),
                 vectors=self._vectors[rows].astype(np.float64),
-                sentences=_Members(lambda: self._members(rows), len(rows)),
+                sentences=Later(partial(self._members, rows), len(rows)),
             ),
             vector=None if neighbours else self._vectors[row].astype(np.float64),
         )
@@ -360,16 +327,9 @@ class SnapshotReader:
         vectors = self.snapshot.sentence_vectors[rows].astype(np.float64)
         return {
             row: StoredSentence(
-                id=sentence_id,
-                text=_text(text),
-                index=index,
-                start_char=start,
-                end_char=end,
-                vector=vector,
+                **dict(zip(_SENTENCE, (key, _text(text), *places, vector), strict=True))
             )
-            for (row, sentence_id, text, index, start, end), vector in zip(
-                found, vectors, strict=True
-            )
+            for (row, key, text, *places), vector in zip(found, vectors, strict=True)
         }
 
     def _members(self, rows: Rows) -> list[tuple[str, ...]]:

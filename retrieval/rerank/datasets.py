@@ -326,12 +326,7 @@ def _annotated(item: QueryDocuments, scores: list[float]) -> AnnotatedQueryDocum
     return AnnotatedQueryDocuments(
         query=item.query,
         documents=tuple(
-            AnnotatedDocument(
-                id=document.id,
-                content=document.content,
-                metadata=document.metadata,
-                score=score,
-            )
+            AnnotatedDocument(**asdict(document), score=score)
             for document, score in zip(item.documents, scores, strict=True)
         ),
     )

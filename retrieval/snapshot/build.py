@@ -74,22 +74,17 @@ def build_snapshot(
     with build_lock(folder, mark.corpus):
         last = None if full else _usable(folder, mark)
         if last is not None and last.facts.version == mark.version:
-            clean(folder)
-            return SnapshotReport(
-                facts=last.facts,
-                read=0,
-                kept=last.facts.documents,
-                built=False,
-                seconds=time.perf_counter() - begin,
-            )
-        facts, read = _replaced(folder, source, mark, last, progress)
+            built, facts, read = False, last.facts, 0
+        else:
+            built = True
+            facts, read = _replaced(folder, source, mark, last, progress)
         last = None
         clean(folder)
     return SnapshotReport(
         facts=facts,
         read=read,
         kept=facts.documents - read,
-        built=True,
+        built=built,
         seconds=time.perf_counter() - begin,
     )
 

@@ -351,15 +351,10 @@ class SnapshotWriter:
                     vectors[start : start + _BLOCK].astype(np.float64)
                 )
             sums.append(moments)
-        fitted = fit_projection(sums[0])
         values = {
             "chunks": np.concatenate((sums[0].total[None, :], sums[0].outer)),
             "sentences": np.concatenate((sums[1].total[None, :], sums[1].outer)),
-            "projection": np.concatenate((
-                fitted.mean,
-                fitted.components.ravel(),
-                fitted.explained,
-            )),
+            "projection": fit_projection(sums[0]).packed(),
         }
         self._sql.executemany(
             "INSERT INTO numbers VALUES (?, ?)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from knowtrail.graph.errors import FilterError
-from knowtrail.retrieval.filter_clauses import AllOf, Compare
+from knowtrail.retrieval.filter_clauses import NONE_OF, AllOf, Compare
 from knowtrail.retrieval.snapshot.files import LONG_PROPERTIES, sql_value
 from knowtrail.retrieval.snapshot.source import CHUNK_PLACES
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _KEPT = 16
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 _CONTAINS = {"$like": "instr(value, ?) > 0", "$ilike": "lower_has(value, ?)"}
-_NONE_OF = {"$ne": "$eq", "$nin": "$in"}
 _VALUES = "SELECT owner, kind, value FROM property WHERE name = ?"
 _LONG_VALUES = """
 SELECT row AS owner,
@@ -68,9 +67,9 @@ def _clause(clause: Clause) -> tuple[str, list[Any]]:
         test = f"({word.join(part for part, _ in parts)})"
         return test, [value for _, values in parts for value in values]
     field, operator = clause.field, clause.operator
-    none_of = field.many and operator in _NONE_OF
+    none_of = field.many and operator in NONE_OF
     if none_of:
-        operator = _NONE_OF[operator]
+        operator = NONE_OF[operator]
     source, names = _source(field)
     test, values = _test(operator, clause.value)
     column = "row" if field.owner == "chunk" else "document"
@@ -91,7 +90,7 @@ def _source(field: Field) -> tuple[str, list[str]]:
 def _test(operator: str, operand: Any) -> tuple[str, list[Any]]:
     """Return an operator as a test of kind and value; what is null is false."""
     if operator in {"$ne", "$nin"}:
-        test, values = _test(_NONE_OF[operator], operand)
+        test, values = _test(NONE_OF[operator], operand)
         return f"NOT ({test})", values
     if operator == "$between":
         low, high = (sql_value(end) for end in operand)

@@ -23,7 +23,7 @@ import shutil
 import threading
 import weakref
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import FilterError, SnapshotError
 from knowtrail.graph.files import (
@@ -187,23 +187,16 @@ def clean(folder: Path) -> None:
 
 
 def open_snapshot(
-    home: Path,
-    corpus: str,
-    version: int,
-    *,
-    stamp: str | None = None,
-    filter: Filter | None = None,  # noqa: A002 - the word callers know
+    home: Path, corpus: str, version: int, **more: Any
 ) -> SnapshotReader | None:
     """Return a reader of a corpus's snapshot, None where none can be used.
 
-    Why a snapshot that is there cannot be used is logged: it must have the version that
-    the corpus has now, and its stamp, as `CorpusMark.stamp`, unless that is None. The
-    filter is what chunks must pass, at the anchor and at every hop.
+    Takes what `need_snapshot` takes. Why one that is there cannot be used is logged.
     """
     if not (snapshot_folder(home, corpus) / _POINTER).exists():
         return None
     try:
-        return need_snapshot(home, corpus, version, stamp=stamp, filter=filter)
+        return need_snapshot(home, corpus, version, **more)
     except (SnapshotError, FilterError) as error:  # or a filter of too many values
         _LOG.warning("Walking in the database: %s", error)
         return None
@@ -217,9 +210,12 @@ def need_snapshot(
     stamp: str | None = None,
     filter: Filter | None = None,  # noqa: A002 - the word callers know
 ) -> SnapshotReader:
-    """Return a reader of a corpus's snapshot; takes what `open_snapshot` takes.
+    """Return a reader of a corpus's snapshot.
 
-    Raises `SnapshotError`, which says what to do, where there is none to use.
+    It must have the version that the corpus has now, and its stamp, as
+    `CorpusMark.stamp`, unless that is None. The filter is what chunks must pass, at the
+    anchor and at every hop. Raises `SnapshotError`, which says what to do, where there
+    is none to use.
     """
     found = _opened(snapshot_folder(home, corpus))
     if found is None:

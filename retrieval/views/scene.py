@@ -133,13 +133,11 @@ def _lines(
 ) -> list[dict[str, Any]]:
     """Return lines between pairs of points, one trace if there are any."""
     trace = {
-        "type": "scatter3d",
-        "mode": "lines",
+        **_LOOK["lines"],
         **coordinates(scene.points[np.array(pairs, dtype=int).reshape(-1, 2)]),
         "name": name,
         "legendrank": rank,
         "line": dict(line),
-        "hoverinfo": "skip",
     }
     return [trace] if pairs else []
 
@@ -176,11 +174,9 @@ def _others(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
 def _points(scene: Scene, numbers: Sequence[int]) -> dict[str, Any]:
     rows = list(numbers)
     return {
-        "type": "scatter3d",
-        "mode": "markers",
+        **_LOOK["points"],
         **coordinates(scene.points[rows]),
         "hovertext": [_hover(scene, n) for n in rows],
-        "hoverinfo": "text",
     }
 
 
@@ -252,13 +248,11 @@ def _found(step: Step) -> str:
 def _question(scene: Scene) -> dict[str, Any]:
     text = "" if scene.walk is None else wrapped(scene.walk.question)
     return {
-        "type": "scatter3d",
-        "mode": "markers",
+        **_LOOK["points"],
         **coordinates(np.array([scene.query], dtype=np.float64)),
         "name": "question",
         "legendrank": 2,
         "hovertext": [f"<b>Question</b><br>{text}"],
-        "hoverinfo": "text",
         "marker": {"size": 9, "symbol": "circle", "color": JUMP},
     }
 
@@ -313,11 +307,9 @@ def leaders(scene: Scene) -> dict[str, Any]:
     """Return the lines from labels to their points, which are no edges: dotted."""
     lines = [(point, at) for at, point, *_ in _labels(scene)]
     return {
-        "type": "scatter3d",
-        "mode": "lines",
+        **_LOOK["lines"],
         **coordinates(np.array(lines).reshape(-1, 2, 3)),
         "line": {"color": LEADER, "width": 2, "dash": "dot"},
-        "hoverinfo": "skip",
         "showlegend": False,
     }
 

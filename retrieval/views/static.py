@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.retrieval.views.drawing import drawing, empty_figure, picture_bytes
 from knowtrail.retrieval.views.labels import cut, plain
 from knowtrail.retrieval.views.layout import Heading, rows_of, spread, ticks
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.views.scene import Scene
     from knowtrail.retrieval.walk import Step
 
-_LEADER: dict[str, Any] = {"color": LEADER, "linewidth": 0.9, "linestyle": ":"}
+_LOOK: dict[str, dict[str, Any]] = packaged(__package__, "static.toml")
+_LEADER = {"color": LEADER, **_LOOK["leader"]}
 """A line from a label to what it names, which is no edge."""
 
 _NUMBER = 0.006
@@ -101,11 +103,9 @@ def _windows(panels: Sequence[Panel], heading: Heading) -> Figure:
     figure.colorbar(
         cells[0].images[0],
         ax=cells,
-        label="cosine",
-        aspect=22,
-        pad=0.03,
         shrink=min(1.0, 1.5 / rows),
         anchor=(0.0, 1.0),
+        **_LOOK["bar"],
     )
     return figure
 
@@ -144,9 +144,8 @@ def scene_picture(scene: Scene, heading: Heading, suffix: str) -> bytes:
             for pair in pairs:
                 _stroke(axes, scene.points[list(pair)], jump=jump)
         if scene.query is not None:
-            star = {"marker": "*", "markersize": 17, "markeredgecolor": "white"}
-            star |= {"linestyle": "none", "color": JUMP, "zorder": 25}
-            axes.plot(*scene.query[:, None], **star, label="question")
+            star = {**_LOOK["question"], "color": JUMP, "label": "question"}
+            axes.plot(*scene.query[:, None], **star)
         if scene.walk is not None:
             steps = [s for s in scene.steps if s.chunk.id in places]
             at = scene.points[[places[step.chunk.id] for step in steps]]
@@ -165,7 +164,7 @@ def _cloud(axes: Any, scene: Scene) -> None:
     places = scene.places
     for edge in scene.edges:
         ends = scene.points[[places[edge.source], places[edge.target]]]
-        axes.plot(*ends.T, color="#7a8490", linewidth=0.4, alpha=0.2, zorder=1)
+        axes.plot(*ends.T, **_LOOK["similarity"])
     walked = {step.chunk.document_id for step in scene.steps}
     for document, style in scene.styles.items():
         rows = [n for n, row in enumerate(scene.rows) if row.document == document]
@@ -174,10 +173,8 @@ def _cloud(axes: Any, scene: Scene) -> None:
             s=34 if len(scene.rows) <= 1_200 else 14,
             color=style.color if style.named else OTHERS,
             marker=MARKERS[style.mark],
-            edgecolors="white",
-            linewidths=0.4,
             alpha=0.95 if not walked or document in walked else 0.5,
-            depthshade=False,
+            **_LOOK["chunk"],
             label=cut(scene.rows[rows[0]].title, 28) if style.named and rows else None,
         )
 
@@ -211,11 +208,7 @@ def _numbers(
             arrowprops=None
             if (at == seen[n]).all()
             else {"arrowstyle": "-", **_LEADER},
-            ha="center",
-            va="center",
-            fontsize=9,
-            weight="bold",
-            zorder=30,
+            **_LOOK["number"],
             bbox=_box(anchor=is_anchor(steps[n]), stop=steps[n] is scene.steps[-1]),
         )
     placed = np.array(taken[len(taken) - len(order) :]).reshape(-1, 2)
@@ -240,14 +233,8 @@ def _box(*, anchor: bool, stop: bool) -> dict[str, Any]:
 def _image(axes: Axes, grid: Grid) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return axes.imshow(
-        grid.values,
-        cmap=LinearSegmentedColormap.from_list("knowtrail", HEAT),
-        vmin=0.0,
-        vmax=1.0,
-        interpolation="nearest",
-        aspect="equal",
-    )
+    cmap = LinearSegmentedColormap.from_list("knowtrail", HEAT)
+    return axes.imshow(grid.values, cmap=cmap, **_LOOK["matrix"])
 
 
 def _heat(figure: Figure, axes: Axes, grid: Grid) -> None:
@@ -282,10 +269,8 @@ def _documents(axes: Axes, grid: Grid) -> None:
             f"{cut(segment.title, 28)}",
             xy=(-0.5 - 0.035 * side, middle),
             xytext=(-0.5 - 0.06 * side, at),
-            ha="right",
-            va="center",
-            annotation_clip=False,
             arrowprops={**_LEADER, "arrowstyle": "-"},
+            **_LOOK["title"],
         )
 
 
@@ -309,11 +294,7 @@ def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
         return
     here, there = panel.grid.segments[0].document, after.grid.segments[0].document
     axes.annotate(
-        "",
-        xy=(1.17, 0.5),
-        xytext=(1.03, 0.5),
-        xycoords="axes fraction",
-        annotation_clip=False,
+        **_LOOK["arrow"],
         arrowprops={
             "arrowstyle": "-|>",
             "color": JUMP if here != there else PATH,
@@ -321,14 +302,8 @@ def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
             "linestyle": "--" if here != there else "-",
         },
     )
-    axes.text(
-        1.1,
-        0.56,
-        f"{after.arrival:.2f}",
-        transform=axes.transAxes,
-        ha="center",
-        fontsize=8,
-    )
+    cosine = f"{after.arrival:.2f}"
+    axes.text(s=cosine, transform=axes.transAxes, **_LOOK["arrival"])
 
 
 def _walk(axes: Axes, panel: Panel, *, room: int = 30) -> None:
@@ -348,13 +323,10 @@ def _walk(axes: Axes, panel: Panel, *, room: int = 30) -> None:
             zorder=3,
         )
         axes.plot(
-            [hop.end],
-            [hop.start],
-            marker="o",
+            *([hop.end], [hop.start]),
             markersize=3 if short else 5,
             color=JUMP if hop.jump else PATH,
-            markeredgecolor="white",
-            zorder=4,
+            **_LOOK["corner"],
         )
     size = 9 * min(1.0, room / max(1, len(panel.marks)))
     for mark in panel.marks:
@@ -375,24 +347,12 @@ def _mark(axes: Axes, mark: Mark, size: float) -> None:
             clip_on=False,
             zorder=5,
         )
-        axes.plot(
-            *([mark.place], [mark.place]),
-            marker=".",
-            markersize=4,
-            color=PATH,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            zorder=5,
-        )
+        axes.plot([mark.place], [mark.place], color=PATH, **_LOOK["place"])
     axes.text(
         *mark.at,
         str(mark.step.index),
-        ha="center",
-        va="center",
         fontsize=size,
-        weight="bold",
-        color="#000000",
-        zorder=6,
+        **_LOOK["step"],
         bbox=_box(anchor=mark.anchor, stop=mark.stop),
         gid=f"step-{mark.step.index}",
     )
@@ -401,32 +361,19 @@ def _mark(axes: Axes, mark: Mark, size: float) -> None:
 def _legend(figure: Figure, drawn: set[str]) -> None:
     from matplotlib.lines import Line2D
 
-    def box(face: str, edge: str, label: str) -> Line2D:
-        return Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker="s",
-            markersize=9,
+    signs = [
+        Line2D(
+            *([], []),
             markerfacecolor=face,
             markeredgecolor=edge,
-            markeredgewidth=1.6,
             label=label,
+            **_LOOK["sign"],
         )
-
-    signs = [box(*colors, label) for label, colors in BOXES.items()]
+        for label, (face, edge) in BOXES.items()
+    ]
     signs += [
         Line2D(*([], []), color=color, linewidth=1.7, linestyle=style, label=label)
         for label, (color, style) in LINES.items()
         if label in drawn
     ]
-    figure.legend(
-        handles=signs,
-        loc="lower left",
-        bbox_to_anchor=(0.015, 0.002),
-        ncols=len(signs),
-        frameon=False,
-        fontsize=9,
-        handletextpad=0.5,
-        columnspacing=1.4,
-    )
+    figure.legend(handles=signs, ncols=len(signs), **_LOOK["legend"])
