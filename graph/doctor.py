@@ -10,6 +10,7 @@ import platform
 import shutil
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -47,7 +48,7 @@ _EDGE_ADVICE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """What was found where something was looked at, and what to do about it.
 
@@ -55,22 +56,15 @@ class Finding:
     missing that only some commands need, or that comes by itself.
     """
 
-    check: str
     state: Literal["ok", "warning", "problem"]
+    check: str
     detail: str
     advice: str = ""
 
 
-def _ok(check: str, detail: str, advice: str = "") -> Finding:
-    return Finding(check=check, state="ok", detail=detail, advice=advice)
-
-
-def _warning(check: str, detail: str, advice: str) -> Finding:
-    return Finding(check=check, state="warning", detail=detail, advice=advice)
-
-
-def _problem(check: str, detail: str, advice: str) -> Finding:
-    return Finding(check=check, state="problem", detail=detail, advice=advice)
+_ok = partial(Finding, "ok")
+_warning = partial(Finding, "warning")
+_problem = partial(Finding, "problem")
 
 
 def examine(settings: Settings) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit, emit_rows
-from knowtrail.graph.cli.options import check_form, option
+from knowtrail.graph.cli.options import check_form, told_options
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.files.lines import no_constant
 from knowtrail.graph.files.packaged import packaged
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.user_statements import RunningStatement
     from knowtrail.graph.settings import Settings
 
-TABLE_ROWS = 100
 _SAVED = "inspect/"
 _WHOLE = frozenset({"limit", "links"})
 _NUMBERS = _WHOLE | {"confidence"}
@@ -39,29 +38,7 @@ def _saved_names(
 
 @click.command()
 @click.argument("text", metavar="[STATEMENT]", required=False)
-@click.option(
-    "-p",
-    "--param",
-    "assignments",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A parameter; VALUE is JSON where it is valid JSON, otherwise text; for a "
-    "saved query a number or text.",
-)
-@click.option(
-    "--saved", metavar="NAME", shell_complete=_saved_names, help="Run a saved query."
-)
-@click.option("--list", "listing", is_flag=True, help="List the saved queries.")
-@option("csv")
-@option("json", help="Write every row as JSON.")
-@click.option(
-    "--rows",
-    type=click.IntRange(1, 10_000),
-    default=TABLE_ROWS,
-    help="Rows that the table shows.",
-)
-@option("wide")
-@click.option("--write", is_flag=True, help="Let the statement change the database.")
+@told_options("knowtrail.graph", "cypher", saved={"shell_complete": _saved_names})
 @click.pass_obj
 def cypher(
     settings: Settings,

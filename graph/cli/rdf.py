@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from knowtrail.graph.cli.answers import emit, emit_rows, json_option
+from knowtrail.graph.cli.answers import emit, emit_rows
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import check_form, option, options
+from knowtrail.graph.cli.options import check_form, told_options
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
 
-_FORMATS = click.Choice(["turtle", "nt", "json-ld", "xml"])
-_BASE = click.option(
-    "--base",
-    default="https://knowtrail.example/",
-    help="What the IRIs of nodes, properties and relationships begin with.",
-)
-
+_told = partial(told_options, "knowtrail.graph")
 _GRACE = 5.0
 """Seconds after its time limit that a query is stopped by force: it ends by itself, but
 for what rdflib computes without asking, and is left the time to close its session."""
@@ -34,11 +29,7 @@ def rdf() -> None:
 
 @rdf.command("export")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
-@option("corpus", help="Only what belongs to this corpus.")
-@click.option("--without-embeddings", is_flag=True, help="Leave out vectors.")
-@_BASE
-@json_option
+@_told("export", form={"default": None})
 @click.pass_obj
 def export_command(
     settings: Settings,
@@ -84,9 +75,7 @@ def export_command(
 
 @rdf.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=_FORMATS, help="Format; else by FILE's name.")
-@_BASE
-@json_option
+@_told("import", form={"default": None})
 @click.pass_obj
 def import_command(
     settings: Settings, /, *, file: Path, form: str | None, base: str, as_json: bool
@@ -130,20 +119,7 @@ def _tell(report: Any, text: str, *, as_json: bool) -> None:
 
 @rdf.command("query")
 @click.argument("sparql", metavar="[SPARQL]", required=False)
-@click.option(
-    "--file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Read the query from a file.",
-)
-@json_option
-@options("csv", "wide")
-@click.option(
-    "--time-limit",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    help="Seconds that the query may take.",
-)
-@_BASE
+@_told("query", time_limit={"type": click.FloatRange(0, min_open=True)})
 @click.pass_obj
 def query_command(
     settings: Settings,

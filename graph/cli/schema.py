@@ -8,7 +8,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import options
+from knowtrail.graph.cli.options import options, told_options
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -46,36 +46,7 @@ def show(settings: Settings, *, as_json: bool) -> None:
 
 
 @schema.command()
-@click.option(
-    "--dimensions",
-    type=click.IntRange(1, 4096),
-    help="Make the vector index of chunks too, for vectors of this length.",
-)
-@click.option(
-    "--index",
-    "also",
-    type=click.Choice(["sentences", "themes"]),
-    multiple=True,
-    help="Make a vector index that only your own queries need.",
-)
-@click.option(
-    "--index-m",
-    type=click.IntRange(1, 512),
-    help="Neighbours of a vector in the index of chunks; Neo4j takes 16.",
-)
-@click.option(
-    "--index-ef",
-    type=click.IntRange(1, 3200),
-    help="Candidates for these while the index is built; Neo4j takes 100.",
-)
-@click.option(
-    "--filter-property",
-    "filters",
-    multiple=True,
-    metavar="OWNER.NAME",
-    help="Index what filters name: document.NAME or chunk.NAME.",
-)
-@json_option
+@told_options("knowtrail.graph", "apply", also={"default": ()})
 @click.pass_obj
 def apply(
     settings: Settings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import FILE, FOLDER, option, options
+from knowtrail.graph.cli.options import FILE, option, options, told_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
     from knowtrail.graph.server.folder import ServerInfo
     from knowtrail.graph.settings import Settings
 
-_HOME = click.option(
-    "--home",
-    type=FOLDER,
-    callback=lambda ctx, _, home: (home or ctx.obj.home).expanduser().absolute(),
-    help="Folder of the server (KNOWTRAIL_HOME).",
+_told = partial(told_options, "knowtrail.graph")
+_HOME = _told(
+    "home",
+    home={
+        "callback": lambda ctx, _, home: (home or ctx.obj.home).expanduser().absolute()
+    },
 )
-_NEO4J = click.option(
-    "--neo4j", "version", help="Neo4j version, such as 2026.08.1 or 5.26.30."
-)
+_NEO4J = _told("neo4j")
 
 
 @click.group(cls=NearGroup)
@@ -116,13 +116,7 @@ def status(ctx: click.Context, *, home: Path, as_json: bool) -> None:
 
 @server.command()
 @_HOME
-@click.option(
-    "-n",
-    "--lines",
-    type=click.IntRange(min=1),
-    default=50,
-    help="How many of the last lines.",
-)
+@_told("logs")
 @json_option
 @click.pass_obj
 def logs(settings: Settings, *, home: Path, lines: int, as_json: bool) -> None:

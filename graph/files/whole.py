@@ -142,13 +142,18 @@ def write_file(path: Path, content: bytes | str) -> None:
 
 
 @contextmanager
-def held_file(path: Path, refusal: KnowtrailError) -> Iterator[None]:
-    """Hold a file among the processes of all machines; raise that if another does."""
+def held_file(
+    path: Path, refusal: KnowtrailError, *, timeout: float = 0.0
+) -> Iterator[None]:
+    """Hold a file among the processes of all machines; raise that if another does.
+
+    It is waited for as many seconds.
+    """
     import portalocker
 
     try:
         with portalocker.Lock(
-            path, mode="a", timeout=0, fail_when_locked=True, opener=private
+            path, timeout=timeout, check_interval=0.05, opener=private
         ):
             yield
     except portalocker.AlreadyLocked as error:

@@ -20,6 +20,7 @@ import signal
 import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 
 from knowtrail.graph.errors import KnowtrailError, ServerError, ServerStartError
 from knowtrail.graph.server.dbms import Dbms, DbmsSpec, choose_port, prepare_password
@@ -173,8 +174,8 @@ def _raise_open_files() -> None:
 
 def _answer(descriptor: int, **fields: str) -> None:
     try:
-        with os.fdopen(descriptor, "w") as pipe:
-            pipe.write(json.dumps(fields))
+        with Connection(descriptor, readable=False) as pipe:
+            pipe.send(fields)
     except OSError as error:
         _log.info("The starter is gone: %s", error)
 

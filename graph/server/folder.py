@@ -23,8 +23,8 @@ import string
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -33,7 +33,7 @@ import portalocker
 
 import knowtrail
 from knowtrail.graph.errors import ServerError, StorageError
-from knowtrail.graph.files import private, private_folder, whole_file
+from knowtrail.graph.files import held_file, private, private_folder, whole_file
 from knowtrail.graph.settings import environment
 
 USERNAME = "neo4j"
@@ -109,16 +109,6 @@ class FolderLock:
             self._lock.release()
             self._lock = None
 
-    @contextmanager
-    def held(self, refusal: ServerError, *, timeout: float = 0.0) -> Iterator[None]:
-        """Hold the lock in a block; raise the refusal where another keeps it."""
-        if not self.acquire(timeout=timeout):
-            raise refusal
-        try:
-            yield
-        finally:
-            self.release()
-
 
 class ServerFolder:
     """The files below one home folder; only its user may enter `root`."""
@@ -152,7 +142,7 @@ class ServerFolder:
             f"Another command has been starting or stopping the server of {self.home} "
             f"for {timeout:.0f} s: see {self.log}, or use another --home."
         )
-        return self.lock("change").held(refusal, timeout=timeout)
+        return held_file(self.root / "change.lock", refusal, timeout=timeout)
 
     def is_alive(self) -> bool:
         """Return whether a server process of this folder exists."""

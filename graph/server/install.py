@@ -38,8 +38,8 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InstallError, SettingsError, StorageError
+from knowtrail.graph.files import held_file
 from knowtrail.graph.server.folder import (
-    FolderLock,
     ServerFolder,
     child_environment,
     module_command,
@@ -128,25 +128,9 @@ def _inspect(home: Path) -> Java | None:
     modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
     return Java(
         home=home,
-        release=release[1] if release else _ask_release(java.launcher),
+        release=release[1] if release else "0",
         modules=frozenset(modules[1].split()) if modules else frozenset(),
     )
-
-
-def _ask_release(launcher: Path) -> str:
-    """Return what `java -version` says; "0" where it says nothing."""
-    try:
-        answer = subprocess.run(  # noqa: S603 - a Java that the user installed
-            [launcher, "-version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "0"
-    version = re.search(r'version "([^"]+)"', answer.stderr)
-    return version[1] if version else "0"
 
 
 def check_size(name: str, size: str) -> str:
@@ -308,11 +292,11 @@ def install_server(
     folder = jar_folder(version)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FolderLock(folder.parent / f"{version}.lock")
+        lock = folder.parent / f"{version}.lock"
         refusal = InstallError(
             f"Another process has been installing Neo4j {version} for too long."
         )
-        with lock.held(refusal, timeout=INSTALL_WAIT_SECONDS):
+        with held_file(lock, refusal, timeout=INSTALL_WAIT_SECONDS):
             if not installed_jars(version):
                 _install(version, folder, progress)
             if not all(jar.is_file() for jar in import_jars(version)):

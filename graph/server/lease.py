@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-import selectors
 import subprocess
-import time
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Self
+from multiprocessing import Pipe
+from typing import TYPE_CHECKING, Any, Self
 
 from knowtrail.graph import errors
 from knowtrail.graph.cli.progress import silent
@@ -37,6 +35,7 @@ from knowtrail.graph.server.install import (
 from knowtrail.graph.settings import DEFAULT_NEO4J
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection as PipeConnection
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -99,13 +98,13 @@ def launch(
 def _launch(
     folder: ServerFolder, spec: ChildSpec, timeout: float
 ) -> tuple[RunningServer, int | None]:
-    read_end, answer_end = os.pipe()
-    with ExitStack() as ends, ExitStack() as failed:
-        ends.callback(os.close, read_end)
-        pipe = _spawn(folder, replace(spec, answer=answer_end))
+    answers, answer_end = Pipe(duplex=False)
+    with answers, ExitStack() as failed:
+        with answer_end:
+            pipe = _spawn(folder, replace(spec, answer=answer_end.fileno()))
         if pipe is not None:
             failed.callback(os.close, pipe)
-        _await_answer(folder, read_end, timeout)
+        _await_answer(folder, answers, timeout)
         state = folder.read_state()
         if state is None:
             raise ServerStartError(_start_message(folder, "it stopped at once"))
@@ -115,11 +114,9 @@ def _launch(
 
 def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
     """Start the server process; return the pipe it watches unless it stays."""
-    # Its end of the pipe for the answer is closed here.
     pipe: int | None = None
     watched = subprocess.DEVNULL
     with ExitStack() as ends, ExitStack() as failed:
-        ends.callback(os.close, spec.answer)
         if folder.log.exists() and folder.log.stat().st_size > LOG_LIMIT_BYTES:
             folder.log.replace(folder.log.with_suffix(".log.1"))
         if not spec.stays:
@@ -142,33 +139,23 @@ def _spawn(folder: ServerFolder, spec: ChildSpec) -> int | None:
     return pipe
 
 
-def _await_answer(folder: ServerFolder, read_end: int, timeout: float) -> None:
-    received = _read_to_end(read_end, timeout)
-    if received is None:
+def _await_answer(
+    folder: ServerFolder, answers: PipeConnection[Any, Any], timeout: float
+) -> None:
+    if not answers.poll(timeout):
         kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
         reason = f"no answer within {timeout:.0f} s"
         raise ServerStartError(_start_message(folder, reason))
-    if not received:
-        raise _ProcessEndedError(_start_message(folder, "its process ended"))
-    answer = json.loads(received)
+    try:
+        answer = answers.recv()
+    except EOFError as error:
+        msg = _start_message(folder, "its process ended")
+        raise _ProcessEndedError(msg) from error
     if "error" in answer:
         kind = getattr(errors, answer["kind"], ServerStartError)
         if kind is ServerStartError:
             raise ServerStartError(_start_message(folder, answer["error"]))
         raise kind(answer["error"])
-
-
-def _read_to_end(descriptor: int, timeout: float) -> bytes | None:
-    deadline = time.monotonic() + timeout
-    received = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
-            part = os.read(descriptor, 65536)
-            if not part:
-                return received
-            received += part
-    return None
 
 
 def _start_message(folder: ServerFolder, reason: str) -> str:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from knowtrail.graph.errors import InputError, ServerError, StorageError
-from knowtrail.graph.files import private, private_folder
+from knowtrail.graph.files import held_file, private, private_folder
 from knowtrail.graph.server.dbms import DEFAULT_DATABASE
 from knowtrail.graph.server.folder import (
     STOP_TIMEOUT_SECONDS,
@@ -52,7 +52,8 @@ def stopped_server(home: Path) -> Iterator[bool]:
         f"The server of {home} is in use by another command: "
         "run this again when that has ended."
     )
-    with folder.changing(STOP_TIMEOUT_SECONDS), folder.lock("clients").held(refusal):
+    clients = folder.root / "clients.lock"
+    with folder.changing(STOP_TIMEOUT_SECONDS), held_file(clients, refusal):
         state = folder.read_state()
         kill_server(folder, STOP_TIMEOUT_SECONDS)
         yield state is not None and state.stays
