@@ -53,18 +53,13 @@ def namespaces(base: str = DEFAULT_BASE) -> dict[str, str]:
     return PREFIXES | Vocabulary(base).prefixes
 
 
-def check_reading(sparql: str) -> None:
-    """Refuse a text that is not one SELECT query over the graph itself."""
-    _prepared(sparql)
-
-
 def variables_found(sparql: str) -> frozenset[str]:
     """Return the variables that the body of a query always has a value for.
 
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
     """
-    part = _prepared(sparql).algebra
+    part = check_reading(sparql).algebra
     while part.name != "Project":
         part = part.p
     return frozenset(str(name) for name in _bound_in(part.p))
@@ -96,7 +91,7 @@ def _borrowed(sparql: str) -> Iterator[Query]:
     with _LOCK:
         # Reading is not safe in threads either: the grammar's parts are shared.
         free = _FREE.get(sparql)
-        query = free.pop() if free else _prepared(sparql)
+        query = free.pop() if free else check_reading(sparql)
     yield query
     with _LOCK:
         if len(_FREE) >= _MOST_KEPT:
@@ -104,7 +99,8 @@ def _borrowed(sparql: str) -> Iterator[Query]:
         _FREE.setdefault(sparql, []).append(query)
 
 
-def _prepared(sparql: str) -> Query:
+def check_reading(sparql: str) -> Query:
+    """Return one SELECT query over the graph itself; refuse any other text."""
     from knowtrail.graph.rdf.evaluation import parsed
 
     query = parsed(sparql, namespaces())

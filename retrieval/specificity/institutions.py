@@ -20,6 +20,7 @@ from knowtrail.retrieval.specificity.execution import (
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
 from knowtrail.retrieval.specificity.quantities import Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
+    REGION_CODE,
     Binding,
     Instantiated,
     Run,
@@ -89,7 +90,6 @@ def paired(query: Instantiated, mentions: Sequence[Mention]) -> Instantiated:
 
 
 _LIMITS = data_file("limits.yaml")
-_CODED = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 
 
 def narrowed(
@@ -154,7 +154,7 @@ def _limit(
     values = meant.get(mention.kind, {}).get(mention.value, (mention.value,))
     tests = []
     for k, value in enumerate(values):
-        coded = _CODED.fullmatch(value)
+        coded = REGION_CODE.fullmatch(value)
         predicate = "hc:subregionCode" if coded else _LIMITS["predicates"][mention.kind]
         tests.append(f"EXISTS {{ ?{SUBJECT} {predicate} ?limit_{n}_{k} }}")
     return (

@@ -247,7 +247,7 @@ class _Reader:
                 raise self.error(msg, *place)
 
 
-_CODE = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
+REGION_CODE = re.compile(r"[A-Z]{2}-[A-Z0-9]{1,3}")
 _LABELS = {
     "institution_type": "type",
     "city": "place",
@@ -373,7 +373,7 @@ def _as_meant(slots: dict[str, str], meant: Meant) -> list[dict[str, str]]:
 
 
 def _run(template: Template, slots: Mapping[str, str], label: Mapping[str, str]) -> Run:
-    coded = _CODE.fullmatch(slots.get("region", ""))
+    coded = REGION_CODE.fullmatch(slots.get("region", ""))
     known = {"region_code" if coded and n == "region" else n: slots[n] for n in slots}
     for variant in template.variants:
         if all(known.get(name) for name in variant.when):
