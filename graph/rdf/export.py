@@ -193,16 +193,12 @@ class ExportReport:
 
 def format_of(name: str, given: str | None) -> str:
     """Return the format of a file, or raise `InputError` if none is known."""
-    known = ", ".join(FORMATS)
-    if given is not None:
-        if given not in FORMATS:
-            raise InputError(f"No format {given!r}: choose one of {known}.")
-        return given
-    suffix = Path(name).suffix.lower()
-    if suffix not in SUFFIXES:
-        msg = f"The name {name!r} does not say its format: choose one of {known}."
-        raise InputError(msg)
-    return SUFFIXES[suffix]
+    found = SUFFIXES.get(Path(name).suffix.lower()) if given is None else given
+    if found in FORMATS:
+        return found
+    no_name = f"The name {name!r} does not say its format"
+    told = no_name if given is None else f"No format {given!r}"
+    raise InputError(f"{told}: choose one of {', '.join(FORMATS)}.")
 
 
 def export_rdf(

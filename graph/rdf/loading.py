@@ -12,7 +12,7 @@ import itertools
 import tempfile
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -242,18 +242,12 @@ class _Import:
         self._place_rest()
         for batch in batched(self._staging.ask("edges"), _BATCH):
             self._store_edges(batch)
-            self._progress("Storing relationships", self._counts["edges"], None)
+            self._progress("Storing relationships", self._counts["relationships"], None)
         self._corpora.complete()
-        counts = self._counts
-        return ImportReport(
-            triples=self._staging.count,
-            nodes=counts["nodes"],
-            relationships=counts["edges"],
-            foreign=counts["foreign"],
-            missing=counts["missing"],
-            nodes_created=counts["nodes_created"],
-            relationships_created=counts["edges_created"],
-        )
+        self._counts["triples"] = self._staging.count
+        return ImportReport(**{
+            one.name: self._counts[one.name] for one in fields(ImportReport)
+        })
 
     def _store_subjects(self, batch: list[tuple[str, Facts]]) -> None:
         """Store the nodes of some subjects; note their relationships."""
@@ -401,13 +395,13 @@ class _Import:
         for kind, group in itertools.groupby(batch, key=lambda row: row[:5]):
             name, *ends = kind
             edges = list(group)
-            self._counts["missing" if "" in ends else "edges"] += len(edges)
+            self._counts["missing" if "" in ends else "relationships"] += len(edges)
             if "" not in ends:
                 steps += self._edge_steps(name, tuple(ends), edges)
         if self._rows.new_prefixes:
             self._write_nodes([])
         if steps:
-            self._counts["edges_created"] += self._write(steps)[1]
+            self._counts["relationships_created"] += self._write(steps)[1]
 
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]
