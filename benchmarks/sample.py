@@ -12,7 +12,7 @@ import os
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from knowtrail.ingest.prepare import PreparedDocument
+    from knowtrail.ingest.prepare import Keyed, PreparedDocument
 
 ROOT = Path(__file__).resolve().parents[1]
 DUMP = (
@@ -115,21 +115,19 @@ def _copies(
         moved /= np.linalg.norm(moved, axis=1, keepdims=True)
         return np.asarray(moved, dtype=np.float32)
 
-    def renamed(row: dict[str, Any]) -> dict[str, Any]:
-        return row | {"id": f"{row['id']}-{number}"}
+    def renamed(span: Keyed) -> Keyed:
+        return f"{span[0]}-{number}", *span[1:]
 
     for one in documents:
         document = one.document
         yield replace(
             one,
-            sentence_vectors=moved(one.sentence_vectors),
-            chunk_vectors=moved(one.chunk_vectors),
+            vectors=moved(one.vectors),
             document=replace(
                 document,
-                id=f"{document.id}-{number}",
-                properties=renamed(document.properties),
-                sentences=tuple(map(renamed, document.sentences)),
-                chunks=tuple(map(renamed, document.chunks)),
+                properties=document.properties | {"id": f"{document.id}-{number}"},
+                sentence_spans=tuple(map(renamed, document.sentence_spans)),
+                chunk_spans=tuple(map(renamed, document.chunk_spans)),
             ),
         )
 
@@ -141,16 +139,8 @@ def _embedded(chunks: int) -> tuple[list[EmbeddedDocument], str]:
     vectors, kind = vectors_of(texts)
     out, place = [], 0
     for document in documents:
-        middle = place + len(document.sentences)
-        end = middle + len(document.chunks)
-        out.append(
-            EmbeddedDocument(
-                document=document,
-                replaces=False,
-                sentence_vectors=vectors[place:middle],
-                chunk_vectors=vectors[middle:end],
-            )
-        )
+        end = place + document.size
+        out.append(EmbeddedDocument(document=document, vectors=vectors[place:end]))
         place = end
     return out, kind
 

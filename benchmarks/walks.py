@@ -111,9 +111,7 @@ def made(count: int) -> list[EmbeddedDocument]:
         out.append(
             EmbeddedDocument(
                 document=document,
-                replaces=False,
-                sentence_vectors=sentences,
-                chunk_vectors=_unit(np.stack(chunks)),
+                vectors=np.concatenate([sentences, _unit(np.stack(chunks))]),
             )
         )
     return out

@@ -104,26 +104,22 @@ def _embed(
         return [place.setdefault(text, len(place)) for text in texts]
 
     wanted = [
-        (
-            places([row["text"] for row in document.sentences]),
-            places([row["text"] for row in document.chunks]),
-            places([*themes, ", ".join(themes)] if themes else []),
-        )
+        places([
+            *(row["text"] for row in (*document.sentences, *document.chunks)),
+            *([", ".join(themes), *themes] if themes else []),
+        ])
         for document, _, themes in named
     ]
     vectors = _embed_sorted(list(place), known, embedder, tell, at_once)
     return [
         EmbeddedDocument(
             document=document,
+            vectors=vectors[found],
+            themes=themes,
             replaces=replaces,
             kept=frozenset(texts),
-            sentence_vectors=vectors[sentences],
-            chunk_vectors=vectors[chunks],
-            themes=themes,
-            theme_vector=vectors[theme_places[-1]] if themes else None,
-            theme_vectors=vectors[theme_places[:-1]] if themes else None,
         )
-        for (document, replaces, themes), texts, (sentences, chunks, theme_places) in (
+        for (document, replaces, themes), texts, found in (
             zip(named, kept, wanted, strict=True)
         )
     ]

@@ -288,7 +288,7 @@ class _Run:
                 return
             embedded = self._embedded(waiting, themes, tell)
             if embedded:
-                check_dimensions(self._stored, embedded[0].chunk_vectors.shape[1])
+                check_dimensions(self._stored, embedded[0].vectors.shape[1])
                 writer.submit(self._write, embedded)
             waiting.clear()
             finished["texts"] += size

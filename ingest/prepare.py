@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import SourceError
@@ -27,7 +28,7 @@ from knowtrail.ingest.records import ParsedDocument, RawDocument, Span
 from knowtrail.ingest.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Link
@@ -135,25 +136,73 @@ _GIVEN = "meta_"
 """What a metadata name begins with where a property of ours has its name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Keyed: TypeAlias = tuple[str, int, int]
+"""Key, start and end of a sentence or chunk; the rest follows from them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PreparedDocument:
     """A document split into sentences and windows, ready to be embedded.
 
-    It has the properties of its node, and in order those of its sentences and chunks,
-    with the (first, last) sentence of each chunk, both inclusive.
+    It has the properties of its node, where its sentences and chunks are, in order, and
+    the (first, last) sentence of each chunk, both inclusive.
     """
 
-    id: str
     properties: dict[str, Any]
-    categories: tuple[str, ...]
-    sentences: tuple[dict[str, Any], ...]
-    chunks: tuple[dict[str, Any], ...]
-    members: tuple[tuple[int, int], ...]
+    categories: Sequence[str]
+    sentence_spans: Sequence[Keyed]
+    chunk_spans: Sequence[Keyed]
+    members: Sequence[tuple[int, int]]
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Return the document of a `body`, which JSON may have had."""
+        places = ("sentence_spans", "chunk_spans", "members")
+        spans = {name: tuple(map(tuple, body[name])) for name in places}
+        return cls(**{**body, **spans, "categories": tuple(body["categories"])})
+
+    @property
+    def id(self) -> str:
+        """Return its key."""
+        return str(self.properties["id"])
 
     @property
     def size(self) -> int:
         """Return the number of texts to embed."""
-        return len(self.sentences) + len(self.chunks)
+        return len(self.sentence_spans) + len(self.chunk_spans)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Return what it is made of, as JSON has it, texts but once."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @cached_property
+    def sentences(self) -> tuple[dict[str, Any], ...]:
+        """Return the properties of its sentences."""
+        return self._rows(self.sentence_spans)
+
+    @cached_property
+    def chunks(self) -> tuple[dict[str, Any], ...]:
+        """Return the properties of its chunks."""
+        members = zip(self._rows(self.chunk_spans), self.members, strict=True)
+        return tuple(
+            row | {"firstSentence": first, "lastSentence": last}
+            for row, (first, last) in members
+        )
+
+    def _rows(self, spans: Sequence[Keyed]) -> tuple[dict[str, Any], ...]:
+        text, corpus = self.properties["text"], self.properties["corpus"]
+        return tuple(
+            {
+                "id": key,
+                "corpus": corpus,
+                "index": index,
+                "text": text[start:end],
+                "startChar": start,
+                "endChar": end,
+            }
+            for index, (key, start, end) in enumerate(spans)
+        )
 
 
 def given_metadata(
@@ -174,7 +223,7 @@ def given_metadata(
 
 def too_long(document: PreparedDocument) -> str | None:
     """Return why a document is too long to be stored, None where it is not."""
-    if (count := len(document.sentences)) <= _SENTENCES:
+    if (count := len(document.sentence_spans)) <= _SENTENCES:
         return None
     return f"it has {count:,} sentences, more than {_SENTENCES:,}: split it"
 
@@ -248,92 +297,30 @@ def prepare(
     """Parse, split and window a document; without sentences it has no text."""
     parsed = parse(raw)
     spans = sentence_spans(raw, parsed)
-    identity = document_id(corpus, raw.source_id)
     members = tuple(windows(len(spans), size=options.window, stride=options.stride))
     wider = [Span(spans[first].start, spans[last].end) for first, last in members]
-    chunks = [
-        row | {"firstSentence": first, "lastSentence": last}
-        for row, (first, last) in zip(
-            _rows(corpus, "chunk", raw.source_id, parsed.text, wider),
-            members,
-            strict=True,
-        )
-    ]
     return PreparedDocument(
-        id=identity,
-        properties=_properties(raw, parsed, identity=identity, corpus=corpus),
+        properties=_properties(raw, parsed, corpus=corpus),
         categories=tuple(
             dict.fromkeys(name for c in parsed.categories if (name := category_name(c)))
         ),
-        sentences=tuple(_rows(corpus, "sentence", raw.source_id, parsed.text, spans)),
-        chunks=tuple(chunks),
+        sentence_spans=_keyed(corpus, "sentence", raw.source_id, parsed.text, spans),
+        chunk_spans=_keyed(corpus, "chunk", raw.source_id, parsed.text, wider),
         members=members,
     )
 
 
-def _rows(
+def _keyed(
     corpus: str, kind: str, source_id: str, text: str, spans: Iterable[Span]
-) -> list[dict[str, Any]]:
-    """Return sentences or chunks; what is edited elsewhere changes no id."""
+) -> tuple[Keyed, ...]:
+    """Return spans with their keys; what is edited elsewhere changes no key."""
     times, keyed = Counter[str](), []
     for span in spans:
         part = text[span.start : span.end]
         times[part] += 1
         key = content_key(corpus, kind, source_id, part, times[part])
         keyed.append((key, span.start, span.end))
-    return rows_of({"text": text, "corpus": corpus}, keyed)
-
-
-def spans_of(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
-    """Return key, start and end of sentences or chunks; the rest follows from them."""
-    return [(row["id"], row["startChar"], row["endChar"]) for row in rows]
-
-
-def rows_of(
-    document: Mapping[str, Any], spans: Iterable[tuple[str, int, int]]
-) -> list[dict[str, Any]]:
-    """Return sentences or chunks, given a document's properties and `spans_of` them."""
-    text, corpus = document["text"], document["corpus"]
-    return [
-        {
-            "id": key,
-            "corpus": corpus,
-            "index": index,
-            "text": text[start:end],
-            "startChar": start,
-            "endChar": end,
-        }
-        for index, (key, start, end) in enumerate(spans)
-    ]
-
-
-def document_body(document: PreparedDocument) -> dict[str, Any]:
-    """Return a document as JSON has it, texts but once."""
-    return {
-        "properties": document.properties,
-        "categories": document.categories,
-        "sentences": spans_of(document.sentences),
-        "chunks": spans_of(document.chunks),
-        "members": document.members,
-    }
-
-
-def document_of_body(body: Mapping[str, Any]) -> PreparedDocument:
-    """Return the document of a body."""
-    properties = body["properties"]
-    members = tuple((first, last) for first, last in body["members"])
-    chunks = zip(rows_of(properties, body["chunks"]), members, strict=True)
-    return PreparedDocument(
-        id=properties["id"],
-        properties=properties,
-        categories=tuple(body["categories"]),
-        sentences=tuple(rows_of(properties, body["sentences"])),
-        chunks=tuple(
-            row | {"firstSentence": first, "lastSentence": last}
-            for row, (first, last) in chunks
-        ),
-        members=members,
-    )
+    return tuple(keyed)
 
 
 def _link_key(corpus: str, link: Link) -> str:
@@ -344,7 +331,7 @@ def _link_key(corpus: str, link: Link) -> str:
 
 
 def _properties(
-    raw: RawDocument, parsed: ParsedDocument, *, identity: str, corpus: str
+    raw: RawDocument, parsed: ParsedDocument, *, corpus: str
 ) -> dict[str, Any]:
     links = [(link, key) for link in parsed.links if (key := _link_key(corpus, link))]
     extra = {
@@ -352,7 +339,7 @@ def _properties(
         for name, value in raw.metadata.items()
     }
     return extra | {
-        "id": identity,
+        "id": document_id(corpus, raw.source_id),
         "corpus": corpus,
         "sourceId": raw.source_id,
         "title": raw.title,

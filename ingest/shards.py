@@ -24,9 +24,7 @@ from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.prepare import (
     PreparedDocument,
     content_hash,
-    document_body,
     document_id,
-    document_of_body,
     prepared_or_why,
 )
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
@@ -182,7 +180,7 @@ class ShardEmbedder:
             size = 0
             for line in filter(None, lines):
                 row = json.loads(line)
-                document = document_of_body(row["body"]) if row.get("body") else None
+                document = PreparedDocument.of(row["body"]) if row.get("body") else None
                 more = document.size if document else 0
                 if group and (size + more > _TEXTS or len(group) >= _TEXTS):
                     writer.write_batch(self._embedded(group, batch, schema))
@@ -276,7 +274,7 @@ def _written(item: Item, order: Order) -> _Row:
     made = prepared_or_why(item, corpus=order.corpus, options=order.options)
     if isinstance(made, str):
         return row | {"why": made}
-    return row | {"body": document_body(made)}
+    return row | {"body": made.body}
 
 
 def _completed(
@@ -305,12 +303,12 @@ def _read(row: _Row, vectors: bytes | None) -> Item | ReadyDocument:
     if "why" in row:
         made = row["why"]
     else:
-        made = document_of_body(row["body"])
+        made = PreparedDocument.of(row["body"])
         if vectors is not None:
             themes = row["themes"]
             count = made.size + (1 + len(themes) if themes else 0)
             found = np.frombuffer(vectors, dtype="<f4").reshape(count, -1)
-            made = EmbeddedDocument.of(made, themes, found)
+            made = EmbeddedDocument(document=made, vectors=found, themes=themes)
     return ReadyDocument(
         source_id=row["id"], title=row["title"], hash=row["hash"], made=made
     )

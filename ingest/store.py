@@ -42,18 +42,15 @@ twice the time a vector, and smaller ones are merged more often.
 class EmbeddedDocument:
     """A prepared document with its vectors, and themes, best first, with theirs.
 
-    Vectors have shape (n, dimensions), float32. `theme_vector` is that of the themes
-    together. One that `replaces` has an older state stored, of which sentences and
-    chunks by the ids that are `kept` stay.
+    Vectors have shape (n, dimensions), float32: of its sentences, its chunks, its
+    themes together and each theme. One that `replaces` has an older state stored, of
+    which sentences and chunks by the ids that are `kept` stay.
     """
 
     document: PreparedDocument
-    replaces: bool
-    sentence_vectors: npt.NDArray[np.float32]
-    chunk_vectors: npt.NDArray[np.float32]
-    themes: tuple[str, ...] = ()
-    theme_vector: npt.NDArray[np.float32] | None = None
-    theme_vectors: npt.NDArray[np.float32] | None = None
+    vectors: npt.NDArray[np.float32]
+    themes: Sequence[str] = ()
+    replaces: bool = False
     kept: frozenset[str] = frozenset()
 
     @property
@@ -62,31 +59,19 @@ class EmbeddedDocument:
         return self.document.size
 
     @property
-    def vectors(self) -> npt.NDArray[np.float32]:
-        """Return all vectors: sentences, chunks, the themes together, each theme."""
-        blocks = [self.sentence_vectors, self.chunk_vectors]
-        if self.theme_vector is not None and self.theme_vectors is not None:
-            blocks += [self.theme_vector[None], self.theme_vectors]
-        return np.concatenate(blocks)
+    def sentence_vectors(self) -> npt.NDArray[np.float32]:
+        """Return the vectors of its sentences."""
+        return self.vectors[: len(self.document.sentence_spans)]
 
-    @classmethod
-    def of(
-        cls,
-        document: PreparedDocument,
-        themes: Sequence[str],
-        vectors: npt.NDArray[np.float32],
-    ) -> EmbeddedDocument:
-        """Return a document with its `vectors`, taken to replace nothing."""
-        first = len(document.sentences)
-        return cls(
-            document=document,
-            replaces=False,
-            sentence_vectors=vectors[:first],
-            chunk_vectors=vectors[first : document.size],
-            themes=tuple(themes),
-            theme_vector=vectors[document.size] if themes else None,
-            theme_vectors=vectors[document.size + 1 :] if themes else None,
-        )
+    @property
+    def chunk_vectors(self) -> npt.NDArray[np.float32]:
+        """Return the vectors of its chunks."""
+        return self.vectors[len(self.document.sentence_spans) : self.size]
+
+    @property
+    def theme_vectors(self) -> npt.NDArray[np.float32]:
+        """Return the vectors of its themes together, then of each; none without."""
+        return self.vectors[self.size :]
 
 
 def write_documents(
@@ -250,14 +235,15 @@ def _theme_steps(
     vectors: dict[str, Any] = {}
     documents_rows = []
     for embedded in documents:
-        if embedded.theme_vector is None or embedded.theme_vectors is None:
+        if not embedded.themes:
             continue
+        together, *each = embedded.theme_vectors
         documents_rows.append({
             "id": embedded.document.id,
-            "vector": vector_parameter(embedded.theme_vector, capabilities),
+            "vector": vector_parameter(together, capabilities),
         })
         for rank, (name, vector) in enumerate(
-            zip(embedded.themes, embedded.theme_vectors, strict=True), start=1
+            zip(embedded.themes, each, strict=True), start=1
         ):
             key = theme_id(corpus, name)
             vectors.setdefault(key, vector_parameter(vector, capabilities))

@@ -30,8 +30,8 @@ from knowtrail.graph.files import private_folder
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.keys import Seen, content_key, normalise_name
-from knowtrail.ingest.prepare import document_body, redirect_id, rows_of, theme_id
-from knowtrail.ingest.store import intra_edges
+from knowtrail.ingest.prepare import PreparedDocument, redirect_id, theme_id
+from knowtrail.ingest.store import EmbeddedDocument, intra_edges
 from knowtrail.ingest.vector_file import storage_errors
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from knowtrail.ingest.options import IngestOptions
-    from knowtrail.ingest.store import EmbeddedDocument
+    from knowtrail.ingest.prepare import Keyed
 
 _FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
 LINKING = "linking"
 """Folder of working files, which the loaded corpus takes over."""
-_FORMAT = 1
+_FORMAT = 2
 """Of the files; a spool of another is not gone on with."""
 
 _SQL = packaged(__package__, "spool.toml")
@@ -193,21 +193,15 @@ class Spool(Connection):
     def _put(self, embedded: EmbeddedDocument, version: int, file: IO[bytes]) -> None:
         document = embedded.document
         properties = document.properties | {"corpusVersion": version}
-        corpus = properties["corpus"]
-        themed = embedded.theme_vector is not None
-        place = self._append(file, embedded.vectors)
-        for rank, name in enumerate(embedded.themes if themed else (), start=1):
-            key = theme_id(corpus, name)
-            where = place + document.size + rank
-            theme = (key, normalise_name(name), where)
-            self._do("INSERT OR IGNORE INTO theme VALUES (?, ?, ?)", theme)
-            has = (document.id, key, rank)
-            self._do("INSERT OR REPLACE INTO has_theme VALUES (?, ?, ?)", has)
         there = {k: v for k, v in properties.items() if v is not None}
-        body = document_body(document) | {"properties": there}
-        more = {"place": place, "chunks": len(document.chunks), "themed": themed}
-        self._do(_SQL["own"]["put"], {**properties, "body": json.dumps(body), **more})
-        former = redirect_id(corpus, properties["titleKey"]), document.id
+        row = {
+            "body": json.dumps(document.body | {"properties": there}),
+            "place": self._append(file, embedded.vectors),
+            "chunks": len(document.chunk_spans),
+            "themes": json.dumps(embedded.themes),
+        }
+        self._do(_SQL["own"]["put"], properties | row)
+        former = redirect_id(properties["corpus"], properties["titleKey"]), document.id
         self._do(
             "DELETE FROM redirect WHERE id = ? AND coalesce(page, ?2) = ?2", former
         )
@@ -244,14 +238,14 @@ class Spool(Connection):
     def _term_sources(self, rows: _Rows) -> Iterator[dict[str, Any]]:
         """Yield text and links of documents, which have no edges yet."""
         for row in rows:
-            body = json.loads(row["body"])
-            document = body["properties"]
+            document = _document(row)
+            told = document.properties
             yield {
-                **{name: document[name] for name in ("id", "title", "text")},
-                "targets": document["linkTargets"],
-                "starts": document["linkStarts"],
-                "ends": document["linkEnds"],
-                "chunks": body["chunks"],
+                **{name: told[name] for name in ("id", "title", "text")},
+                "targets": told["linkTargets"],
+                "starts": told["linkStarts"],
+                "ends": told["linkEnds"],
+                "chunks": document.chunk_spans,
                 "links": [],
                 "mentions": [],
             }
@@ -267,13 +261,13 @@ class Spool(Connection):
         for document, chunks, vectors in self._placed(rows):
             yield _unlinked(document, document, vectors[len(chunks)])
 
-    def _placed(self, rows: _Rows) -> Iterator[tuple[str, list[Any], Any]]:
+    def _placed(self, rows: _Rows) -> Iterator[tuple[str, Sequence[Keyed], Any]]:
         """Yield documents with their chunks, and the vectors from theirs on."""
         vectors = self._all_vectors()
         for row in rows:
-            body = json.loads(row["body"])
-            place = row["place"] + len(body["sentences"])
-            yield body["properties"]["id"], body["chunks"], vectors[place:]
+            document = _document(row)
+            place = row["place"] + len(document.sentence_spans)
+            yield document.id, document.chunk_spans, vectors[place:]
 
     def _patch(self, properties: Mapping[str, Any]) -> None:
         patch = json.dumps(properties)
@@ -375,115 +369,104 @@ class Spool(Connection):
         tell: Callable[[int], None],
     ) -> None:
         """Write everything but the edges of linking to column files, in order."""
-        vectors = self._all_vectors()
-        with closing(self._opened()) as database, Seen() as categories:
+        with closing(self._opened()) as database, Seen() as shared:
             (text,) = database.execute("SELECT properties FROM corpus").fetchone()
             corpus = json.loads(text)
             created = datetime.fromisoformat(corpus["createdAt"])
             node = corpus | {"createdAt": created, "status": status}
             files.add_nodes("Corpus", [node])
             name = corpus["name"]
-            writer = _Writer(files, vectors, options, categories)
+            writer = _Writer(files, self._all_vectors(), options, shared)
             rows = database.execute("SELECT * FROM document ORDER BY rowid")
             for count, row in enumerate(rows, start=1):
-                themes = database.execute(
-                    "SELECT theme, rank FROM has_theme WHERE document = ?"
-                    " ORDER BY rank",
-                    (row["id"],),
-                ).fetchall()
-                writer.write(row, themes, name)
+                writer.write(row)
                 tell(count)
-            for row in database.execute("SELECT * FROM theme ORDER BY id"):
-                node = {"id": row["id"], "corpus": name, "name": row["name"]}
-                files.add_nodes("Theme", [node | {"embedding": vectors[row["place"]]}])
             for row in database.execute("SELECT * FROM redirect ORDER BY id"):
                 files.add_nodes("Redirect", [{**row, "corpus": name}])
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes documents with what hangs on each alone."""
+    """Writes documents with what hangs on each, and what several share but once."""
 
     files: ColumnFiles
     vectors: npt.NDArray[np.float32]
     options: IngestOptions
-    categories: Seen
+    shared: Seen
 
-    def write(self, row: sqlite3.Row, themes: Sequence[Any], corpus: str) -> None:
+    def write(self, row: sqlite3.Row) -> None:
         """Write a document."""
-        body = json.loads(row["body"])
-        files, document, place = self.files, body["properties"], row["place"]
-        key, sentences, chunks = row["id"], body["sentences"], body["chunks"]
-        first_chunk = place + len(sentences)
-        after = first_chunk + len(chunks)
-        node = document | {"aliases": json.loads(row["aliases"])}
-        if row["themed"]:
-            node["themeEmbedding"] = self.vectors[after]
-        files.add_nodes("Document", [node])
-        files.add_relationships("IN_CORPUS", [key], [corpus])
-        files.add_nodes("Sentence", self._texts(document, sentences, place))
-        spans = [
-            {
-                "firstSentence": first,
-                "lastSentence": last,
-                "corpusVersion": document["corpusVersion"],
-            }
-            for first, last in body["members"]
-        ]
-        texts = self._texts(document, chunks, first_chunk)
-        files.add_nodes("Chunk", [a | b for a, b in zip(texts, spans, strict=True)])
-        self._order(key, [s[0] for s in sentences], [c[0] for c in chunks], body)
-        self._inner([c[0] for c in chunks], self.vectors[first_chunk:after])
-        files.add_relationships(
-            "HAS_THEME",
-            [key] * len(themes),
-            [has["theme"] for has in themes],
-            rank=[has["rank"] for has in themes],
+        document, themes = _document(row), json.loads(row["themes"])
+        end = row["place"] + document.size + (len(themes) + 1 if themes else 0)
+        vectors = self.vectors[row["place"] : end]
+        embedded = EmbeddedDocument(document=document, vectors=vectors, themes=themes)
+        add, key = self.files.add_relationships, document.id
+        node = document.properties | {"aliases": json.loads(row["aliases"])}
+        corpus, version = node["corpus"], {"corpusVersion": node["corpusVersion"]}
+        if themes:
+            node["themeEmbedding"] = embedded.theme_vectors[0]
+        self.files.add_nodes("Document", [node])
+        add("IN_CORPUS", [key], [corpus])
+        texts = zip(document.sentences, embedded.sentence_vectors, strict=True)
+        self.files.add_nodes("Sentence", [a | {"embedding": b} for a, b in texts])
+        texts = zip(document.chunks, embedded.chunk_vectors, strict=True)
+        self.files.add_nodes(
+            "Chunk", [a | {"embedding": b} | version for a, b in texts]
         )
-        self._categorise(corpus, key, body["categories"])
-
-    def _texts(
-        self, document: Mapping[str, Any], spans: Sequence[Any], place: int
-    ) -> list[dict[str, Any]]:
-        return [
-            row | {"embedding": self.vectors[place + row["index"]]}
-            for row in rows_of(document, spans)
+        self._order(document)
+        chunks = [chunk for chunk, _, _ in document.chunk_spans]
+        columns = _ranked(
+            (chunks[source], [chunks[n] for n in targets], scores)
+            for source, targets, scores in intra_edges(
+                embedded.chunk_vectors, chunks, self.options
+            )
+        )
+        add("SIMILAR_TO", **columns, scope=["intra"] * len(columns["rank"]))
+        keys = [
+            self._share(
+                *("Theme", theme_id(corpus, name), corpus),
+                name=normalise_name(name),
+                embedding=vector,
+            )
+            for name, vector in zip(themes, embedded.theme_vectors[1:], strict=True)
         ]
+        add("HAS_THEME", [key] * len(keys), keys, rank=range(1, len(keys) + 1))
+        keys = [
+            self._share(
+                "Category", content_key(corpus, "category", name), corpus, name=name
+            )
+            for name in document.categories
+        ]
+        add("IN_CATEGORY", [key] * len(keys), keys)
 
-    def _order(
-        self, key: str, sentences: list[str], chunks: list[str], body: Mapping[str, Any]
-    ) -> None:
+    def _order(self, document: PreparedDocument) -> None:
         """Write which sentences a chunk has, and the order of both."""
         add = self.files.add_relationships
-        add("FROM_DOCUMENT", chunks, [key] * len(chunks))
+        sentences = [key for key, _, _ in document.sentence_spans]
+        chunks = [key for key, _, _ in document.chunk_spans]
+        add("FROM_DOCUMENT", chunks, [document.id] * len(chunks))
         add("NEXT_CHUNK", chunks[:-1], chunks[1:])
         add("NEXT_SENTENCE", sentences[:-1], sentences[1:])
         has = [
             (chunk, sentences[i], i - first)
-            for chunk, (first, last) in zip(chunks, body["members"], strict=True)
+            for chunk, (first, last) in zip(chunks, document.members, strict=True)
             for i in range(first, last + 1)
         ]
         starts, ends, positions = _columns(has, 3)
         add("HAS_SENTENCE", starts, ends, position=positions)
 
-    def _inner(self, chunks: list[str], vectors: npt.NDArray[np.float32]) -> None:
-        columns = _ranked(
-            (chunks[source], [chunks[n] for n in targets], scores)
-            for source, targets, scores in intra_edges(vectors, chunks, self.options)
-        )
-        scopes = ["intra"] * len(columns["rank"])
-        self.files.add_relationships("SIMILAR_TO", **columns, scope=scopes)
-
-    def _categorise(self, corpus: str, key: str, names: Sequence[str]) -> None:
-        keys = [content_key(corpus, "category", name) for name in names]
-        for identity, name in zip(keys, names, strict=True):
-            if self.categories.add(identity):
-                node = {"id": identity, "corpus": corpus, "name": name}
-                self.files.add_nodes("Category", [node])
-        self.files.add_relationships("IN_CATEGORY", [key] * len(keys), keys)
+    def _share(self, label: str, key: str, corpus: str, **properties: Any) -> str:
+        """Write a node that several documents have, once; return its key."""
+        if self.shared.add(key):
+            self.files.add_nodes(label, [{"id": key, "corpus": corpus, **properties}])
+        return key
 
 
 _Rows = Iterable[sqlite3.Row]
+
+
+def _document(row: sqlite3.Row) -> PreparedDocument:
+    return PreparedDocument(**json.loads(row["body"]))
 
 
 def _plain(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def _spooled(
         )
         rows = [
             list(map(tuple, spool._database.execute(f"SELECT * FROM {table}")))  # noqa: S608
-            for table in ("document", "redirect", "theme", "has_theme")
+            for table in ("document", "redirect")
         ]
         _, nodes, relationships = spool.finish()
         stored = [rows, spool._all_vectors().tolist(), nodes, relationships]
