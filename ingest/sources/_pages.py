@@ -222,11 +222,22 @@ _RST: dict[str, Any] = {
 
 
 def read_rst(source: str) -> Page:
-    """Read reStructuredText; directives that docutils does not know are left out."""
+    """Read reStructuredText; directives that docutils does not know are left out.
+
+    Raises:
+        PageError: If docutils fails on it.
+    """
     from docutils.core import publish_string
 
     plain = _ROLE.sub(r"\1", source)
-    return read_html(publish_string(plain, writer="html5", settings_overrides=_RST))
+    try:
+        html = publish_string(plain, writer="html5", settings_overrides=_RST)
+    except RecursionError:
+        raise
+    except Exception as error:  # such as a KeyError for an undefined substitution
+        msg = f"docutils fails on it ({type(error).__name__}: {error})"
+        raise PageError(msg) from error
+    return read_html(html)
 
 
 def read_html(source: str) -> Page:
@@ -338,8 +349,8 @@ def _squeezed(pieces: Sequence[Piece]) -> Iterator[Piece]:
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n(?=[^\W\d_])")
 
 
-class PdfError(ValueError):
-    """A PDF file of which nothing can be read; the message says why."""
+class PageError(ValueError):
+    """A file of which nothing can be read; the message says why."""
 
 
 def read_pdf(data: bytes) -> Page:
@@ -348,7 +359,7 @@ def read_pdf(data: bytes) -> Page:
     Words parted at the end of a line are joined. Pictures are not looked at.
 
     Raises:
-        PdfError: If it is no PDF, locked, or has pictures of text alone.
+        PageError: If it is no PDF, locked, or has pictures of text alone.
     """
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
@@ -358,14 +369,14 @@ def read_pdf(data: bytes) -> Page:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise PdfError("it is locked: save it without its password")
+            raise PageError("it is locked: save it without its password")
         texts = [page.extract_text() for page in reader.pages]
         title = str(reader.metadata.title or "") if reader.metadata else ""
-    except PdfError:
+    except PageError:
         raise
     except (PyPdfError, Exception) as error:  # broken files make it raise anything
         msg = f"it cannot be read as PDF ({' '.join(str(error).split())[:200]})"
-        raise PdfError(msg) from error
+        raise PageError(msg) from error
     sections, parts, length = [], [], 0
     for number, text in enumerate(texts, start=1):
         kept = _HYPHEN.sub("", text).strip()
@@ -375,7 +386,7 @@ def read_pdf(data: bytes) -> Page:
             length += len(kept) + 1
     if texts and not parts:
         msg = "it has pictures and no text: have its text recognised (OCR) first"
-        raise PdfError(msg)
+        raise PageError(msg)
     return Page(
         title=title.strip() or None, text="".join(parts), sections=tuple(sections)
     )

@@ -20,7 +20,7 @@ from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
 from knowtrail.ingest.sources._lines import Part
 from knowtrail.ingest.sources._pages import (
     Page,
-    PdfError,
+    PageError,
     read_html,
     read_markdown,
     read_pdf,
@@ -236,7 +236,7 @@ class FilesSource:
             page = self._page(path, kind)
         except _OtherError:
             return LeftOut(title=identity, reason=_ending(path))
-        except (_UnreadableError, PdfError) as error:
+        except (_UnreadableError, PageError) as error:
             return Failure(title=identity, message=str(error))
         except RecursionError:
             return Failure(title=identity, message="nested too deep to be read")

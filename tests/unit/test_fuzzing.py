@@ -31,6 +31,7 @@ FACTS = {
 }
 FINDS = [
     ("rst", b"- " * 300),
+    ("rst", b"A |d|.\n\n.. |d| replace:: b |c| e\n"),
     ("snapshot", b"snapshot.json\n" + json.dumps(FACTS).encode()),
     (
         "dump",
