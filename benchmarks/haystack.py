@@ -97,7 +97,7 @@ class Texts:
 
 
 class Reader(MemoryReader):
-    """A reader in memory that has an index of words."""
+    """A reader in memory that has an index of words, and is quick among a million."""
 
     def __init__(self, graph: MemoryGraph) -> None:
         """Index all chunks."""
@@ -109,22 +109,37 @@ class Reader(MemoryReader):
         self._words = bm25s.BM25(k1=1.2, b=0.75)
         found = [words_of(chunk.text) for chunk in graph.chunks]
         self._words.index(found, create_empty_token=False, show_progress=False)
+        self._asked: tuple[bytes, Vector] = (b"", np.empty(0))
 
-    def by_words(self, text: str, most: int) -> list[str]:
-        """Return ids of the chunks that have most of the words of a text."""
+    def _best(self, scores: Vector, most: int) -> list[int]:
+        """Return the rows with the highest scores, best first, ties by id."""
+        most = min(most, len(scores))
+        rows = np.flatnonzero(scores >= np.partition(scores, -most)[-most])
+        ids = [self._ids[row] for row in rows]
+        return [int(rows[i]) for i in ranked(ids, scores[rows])[:most]]
+
+    def _nearest(self, vector: Vector, most: int) -> list[int]:
+        """Return the rows nearest to a vector, best first."""
+        if self._asked[0] != vector.tobytes():
+            self._asked = (vector.tobytes(), cosines(vector, self._vectors))
+        return self._best(self._asked[1], most)
+
+    def _worded(self, text: str, most: int) -> list[int]:
+        """Return the rows of the chunks that have most of the words of a text."""
         known = self._words.vocab_dict
         asked = [word for word in dict.fromkeys(words_of(text)) if word in known]
         if not asked:
             return []
         scores = np.asarray(self._words.get_scores(asked))
-        order = np.lexsort((np.arange(len(scores)), -scores))[:most]
-        return [self._ids[i] for i in order if scores[i] > 0]
+        return [row for row in self._best(scores, most) if scores[row] > 0]
+
+    def by_words(self, text: str, most: int) -> list[str]:
+        """Return ids of the chunks that have most of the words of a text."""
+        return [self._ids[row] for row in self._worded(text, most)]
 
     def near(self, vector: Vector, most: int) -> list[str]:
         """Return ids of the chunks nearest to a vector, best first."""
-        found = super().anchors(vector, most // 10)
-        order = ranked(list(found.ids), cosines(vector, found.vectors))
-        return [found.ids[i] for i in order][:most]
+        return [self._ids[row] for row in self._nearest(vector, most)]
 
     def anchors(
         self,
@@ -136,17 +151,17 @@ class Reader(MemoryReader):
         texts: int = 0,
     ) -> Candidates:
         """Return the nearest chunks and those with most of the words."""
-        found = super().anchors(vector, k, documents=documents, texts=texts)
-        more = self.by_words(words, anchor_hits(k))
-        new = [i for i in more if i not in set(found.ids)]
-        rows = [self._row[i] for i in new]
-        chunks = [self._graph.chunks[row] for row in rows]
+        hits = anchor_hits(k)
+        order = self._nearest(vector, max(hits, texts))
+        worded = self._worded(words, hits)
+        best = sorted({*order[:hits], *worded})
+        chunks = [self._graph.chunks[row] for row in (*best, *order[hits:])]
         return Candidates(
-            ids=(*found.ids, *new),
-            vectors=np.concatenate((found.vectors, self._vectors[rows])),
-            documents=(*found.documents, *(one.document_id for one in chunks)),
-            by_words=tuple(more),
-            texts=found.texts,
+            ids=tuple(chunk.id for chunk in chunks),
+            vectors=self._vectors[best],
+            documents=tuple(chunk.document_id for chunk in chunks),
+            by_words=tuple(self._ids[row] for row in worded),
+            texts=[chunk.text for chunk in chunks] if texts else (),
         )
 
 
@@ -178,18 +193,20 @@ def run(given: argparse.Namespace) -> None:
     likeness: list[str] = []
     for name in chosen:
         others = real
-        for other, texts in sets.items():
-            others = texts + others if other != name else others
+        for other, one in sets.items():
+            others = one + others if other != name else others
         base: list[float] = []
         for size in (0, *sizes):
             made = _made(others, max(0, size - len(others.texts)))
             if len(made.texts) and not likeness:
                 likeness.append(_likeness(made, embedder))
-            hay = others.first(size) + made
-            found = _measured(datasets[name], sets[name] + hay, embedder, given)
+            texts = sets[name] + (others.first(size) + made)
+            del made  # a million vectors take 3 GB
+            found = _measured(datasets[name], texts, embedder, given)
             base = base or found
             cells = (f"{x:.1f}, {b - x:.1f}" for x, b in zip(found, base, strict=True))
-            table.add(name, f"{len(hay.texts):,}", *cells)
+            hay = len(texts.texts) - len(sets[name].texts)
+            table.add(name, f"{hay:,}", *cells)
             print(*table.rows[-1], flush=True)
     table.notes += likeness
     table.print(None)

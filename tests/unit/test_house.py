@@ -9,6 +9,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from knowtrail.graph.db.statements import statement_names, statement_record
 from tests import house
 
@@ -322,3 +324,13 @@ def test_only_tests_ask_how_much_they_try() -> None:
         "test_dump_ingest.py: _check_small_beside_large",
         "test_py2neo_matching.py: ONE_GRAPH",
     }
+
+
+def test_yaml_is_read_alike_by_both_readers() -> None:
+    """The product's YAML is the same to PyYAML with and without its C library."""
+    paths = [p for package in house.PACKAGES for p in (ROOT / package).rglob("*.yaml")]
+    assert paths
+    for path in paths:
+        text = path.read_text("utf-8")
+        plain = list(yaml.load_all(text, yaml.SafeLoader))
+        assert plain == list(yaml.load_all(text, yaml.CSafeLoader)), path
