@@ -155,10 +155,18 @@ class KnowtrailVectorStore(VectorStore):
         return [_document(row) for row in self._stored(ids)]
 
     def similarity_search(
-        self, query: str, k: int = 4, **kwargs: Any
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        filter: Any = None,  # noqa: A002
+        **kwargs: Any,
     ) -> list[Document]:
-        """Return the `k` documents whose chunks, of those that pass, are nearest."""
-        return [d for d, _ in self._found(query, None, k, **kwargs)]
+        """Return the `k` documents whose chunks, of those that pass, are nearest.
+
+        All searches take a `filter`.
+        """
+        return [d for d, _ in self._found(query, None, k, filter, **kwargs)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
@@ -185,8 +193,8 @@ class KnowtrailVectorStore(VectorStore):
         They are chosen among the `fetch_k` nearest; `lambda_mult`, from 0 to 1, is how
         much nearness counts.
         """
-        asked = {"pool": fetch_k, "balance": lambda_mult, **kwargs}
-        return [d for d, _ in self._found(query, None, k, **asked)]
+        found = self._found(query, None, k, pool=fetch_k, balance=lambda_mult, **kwargs)
+        return [document for document, _ in found]
 
     def max_marginal_relevance_search_by_vector(
         self,
@@ -197,8 +205,10 @@ class KnowtrailVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """Do as `max_marginal_relevance_search` does, for a vector."""
-        asked = {"pool": fetch_k, "balance": lambda_mult, **kwargs}
-        return [d for d, _ in self._found("", embedding, k, **asked)]
+        found = self._found(
+            "", embedding, k, pool=fetch_k, balance=lambda_mult, **kwargs
+        )
+        return [document for document, _ in found]
 
     @classmethod
     def from_texts(

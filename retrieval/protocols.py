@@ -89,7 +89,7 @@ class Later(Sequence[T]):
     """So many things, made when they are looked at; equal to a tuple of the same."""
 
     def __init__(self, made: Callable[[], Sequence[T]], count: int) -> None:
-        """Take what makes them, which is called once, and their number."""
+        """Take what makes them, called once by one thread, and their number."""
         self._made = made
         self._count = count
         self._all: tuple[T, ...] | None = None

@@ -20,10 +20,11 @@ Statuses are plain strings:
 from __future__ import annotations
 
 import math
-import runpy
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.eval.fields.comparators import same
@@ -381,14 +382,19 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
 
 def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
     """Run a file that registers comparators; return its digest and post-processor."""
-    if path.suffix != ".py" or not path.is_file():
+    name = f"knowtrail_plugin_{path.stem}"
+    spec = spec_from_file_location(name, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
         raise SourceError(f"{path} is no Python file: name a plugin that ends in .py.")
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look for it there
     try:
-        names = runpy.run_path(str(path), run_name=f"knowtrail_plugin_{path.stem}")
+        spec.loader.exec_module(module)
     except Exception as error:  # plugins are anybody's
+        del sys.modules[name]
         msg = f"The plugin {path} cannot be used: {type(error).__name__}: {error}"
         raise InputError(msg) from error
-    found = names.get("post_process")
+    found = getattr(module, "post_process", None)
     if found is not None and not callable(found):
         raise InputError(f"post_process of {path} is {found!r:.80}: write a function.")
     return file_digest(path), found

@@ -568,7 +568,8 @@ def _by_score(
     taken = set(pairs.values())
     alone = [(i, None) for i in range(len(gold)) if i not in pairs]
     others = [j for j in range(len(extracted)) if j not in taken]
-    return [*pairs.items(), *alone], others, known
+    found_out = {pair: known[pair] for pair in pairs.items() if pair in known}
+    return [*pairs.items(), *alone], others, found_out
 
 
 _NOTHING = object()

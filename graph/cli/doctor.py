@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -34,7 +35,7 @@ def doctor(settings: Settings, *, as_json: bool) -> None:
         if not as_json:
             click.echo(as_typed(_line(finding), settings.home))
     if as_json:
-        emit(findings, "", as_json=True)
+        emit([{"check": f.check} | asdict(f) for f in findings], "", as_json=True)
     if any(finding.state == "problem" for finding in findings):
         sys.exit(1)
 

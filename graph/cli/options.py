@@ -1,7 +1,8 @@
 """The options that several commands have: each is defined here, once.
 
 A command takes them by name, `@options("corpus", "json")`, in the order of its help;
-`option` changes what one says or its default. Those of one command stand beside it.
+`option` changes what one says or its default. Those of one command stand in the
+`options.toml` of its package, which `told_options` reads.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ _TABLE = {
     "wide": _option("--wide", is_flag=True, help="Every column, one line a row."),
     "yes": _option("--yes", is_flag=True, help="Do not ask."),
     "corpus": _option("--corpus", help="Corpus; needed where there are several."),
+    "base": _option(
+        "--base",
+        default="https://knowtrail.example/",
+        help="What the IRIs of nodes, properties and relationships begin with.",
+    ),
     "limit": _option(
         "--limit", type=click.IntRange(1), help="Read this many and stop."
     ),
@@ -73,11 +79,6 @@ def option(name: str, **changes: Any) -> Callable[[_F], _F]:
 def options(*names: str) -> Callable[[_F], _F]:
     """Return a decorator that adds options of the table, in that order."""
     return stacked(*map(option, names))
-
-
-def choice(*names: str, of: tuple[str, ...], text: str) -> Callable[[_F], _F]:
-    """Return an option that is one of some values, by default the first."""
-    return click.option(*names, type=click.Choice(of), default=of[0], help=text)
 
 
 def output_option(default: str, kinds: str) -> Callable[[_F], _F]:

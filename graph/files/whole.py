@@ -145,19 +145,26 @@ def write_file(path: Path, content: bytes | str) -> None:
 def held_file(
     path: Path, refusal: KnowtrailError, *, timeout: float = 0.0
 ) -> Iterator[None]:
-    """Hold a file among the processes of all machines; raise that if another does.
+    """Hold a file among the processes of all machines.
 
-    It is waited for as many seconds.
+    Raises:
+        KnowtrailError: The refusal, if another holds it for `timeout` seconds more.
+        StorageError: If the disk has no locks.
     """
     import portalocker
 
+    lock = portalocker.Lock(path, timeout=timeout, check_interval=0.05, opener=private)
     try:
-        with portalocker.Lock(
-            path, timeout=timeout, check_interval=0.05, opener=private
-        ):
-            yield
+        lock.acquire()
     except portalocker.AlreadyLocked as error:
         raise refusal from error
+    except portalocker.LockException as error:
+        msg = f"Cannot lock {path}: {error}. Choose a folder on another disk."
+        raise StorageError(msg) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def private(path: str, flags: int) -> int:

@@ -54,23 +54,24 @@ def main() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.umask(0o077)
     _raise_open_files()
+    answers = Connection(spec.answer, readable=False)
     code = 1
     try:
-        _serve(spec, stop)
+        _serve(spec, answers, stop)
         code = 0
     except KnowtrailError as error:
         _log.error("%s", error)
-        _answer(spec.answer, error=str(error), kind=type(error).__name__)
+        _answer(answers, error=str(error), kind=type(error).__name__)
     except BaseException as error:
         _log.exception("The server process failed")
-        _answer(spec.answer, error=repr(error), kind=ServerStartError.__name__)
+        _answer(answers, error=repr(error), kind=ServerStartError.__name__)
     finally:
         # Java's own threads would keep the process alive; Neo4j is down by now.
         sys.stdout.flush()
         os._exit(code)
 
 
-def _serve(spec: ChildSpec, stop: threading.Event) -> None:
+def _serve(spec: ChildSpec, answers: Connection, stop: threading.Event) -> None:
     folder = ServerFolder(spec.home)
     lock = folder.lock("server")
     if not lock.acquire(timeout=LOCK_WAIT_SECONDS):
@@ -98,7 +99,7 @@ def _serve(spec: ChildSpec, stop: threading.Event) -> None:
         port,
         time.monotonic() - began,
     )
-    _answer(spec.answer)
+    _answer(answers)
     # Python runs a signal's handler in the main thread, which a signal that the
     # system hands to one of Java's threads does not wake: look now and then.
     while not stop.wait(STOP_POLL_SECONDS):
@@ -172,12 +173,13 @@ def _raise_open_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _answer(descriptor: int, **fields: str) -> None:
+def _answer(answers: Connection, **fields: str) -> None:
+    """Tell the starter, once: what is told later only stands in the log."""
     try:
-        with Connection(descriptor, readable=False) as pipe:
-            pipe.send(fields)
+        with answers:
+            answers.send_bytes(json.dumps(fields).encode())
     except OSError as error:
-        _log.info("The starter is gone: %s", error)
+        _log.info("The starter is not told: %s", error)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha1, sha256
@@ -123,14 +124,27 @@ def _inspect(home: Path) -> Java | None:
     if not java.library.is_file():
         return None
     record = home / "release"
-    text = record.read_text("utf-8", errors="replace") if record.is_file() else ""
-    release = re.search(r'^JAVA_VERSION="([^"]+)"', text, re.MULTILINE)
+    there = record.is_file()
+    text = (
+        record.read_text("utf-8", errors="replace") if there else _said(java.launcher)
+    )
+    release = re.search(r'^(?:JAVA_VERSION=|.* version )"([^"]+)"', text, re.MULTILINE)
     modules = re.search(r'^MODULES="([^"]*)"', text, re.MULTILINE)
     return Java(
         home=home,
         release=release[1] if release else "0",
         modules=frozenset(modules[1].split()) if modules else frozenset(),
     )
+
+
+def _said(launcher: Path) -> str:
+    """Return what `java -version` says, nothing where it cannot be run."""
+    command = [launcher, "-version"]
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(  # noqa: S603 - a Java that the user installed
+            command, capture_output=True, text=True, timeout=30, check=True
+        ).stderr
+    return ""
 
 
 def check_size(name: str, size: str) -> str:

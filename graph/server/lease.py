@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -147,8 +148,8 @@ def _await_answer(
         reason = f"no answer within {timeout:.0f} s"
         raise ServerStartError(_start_message(folder, reason))
     try:
-        answer = answers.recv()
-    except EOFError as error:
+        answer = json.loads(answers.recv_bytes())
+    except (EOFError, OSError) as error:
         msg = _start_message(folder, "its process ended")
         raise _ProcessEndedError(msg) from error
     if "error" in answer:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Generator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -80,7 +80,20 @@ _MOST_WORDS = 200
 
 _BROAD: set[str] = set()
 """Keys of corpora, as they are now, with a filter that lets many chunks through."""
-_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
+_CHUNK = [
+    "id",
+    "text",
+    "index",
+    "first_sentence",
+    "last_sentence",
+    "start_char",
+    "end_char",
+    "document_id",
+    "title",
+    "url",
+    "source",
+]
+_SENTENCE = ["id", "text", "index", "start_char", "end_char", "vector"]
 """Names of what the statements give of a chunk and a sentence, in their order."""
 _MOST_BROAD, _MOST_VALUES = 100, 1_000
 
@@ -390,12 +403,13 @@ class AsyncCypherReader:
 class CypherReader:
     """A `GraphReader` over a Neo4j database: what `AsyncCypherReader` is, at once."""
 
-    def __init__(self, connection: Connection, **prepared: Any) -> None:
+    def __init__(self, connection: Connection, *, corpus: str, **prepared: Any) -> None:
         """Prepare a reader; see `AsyncCypherReader`."""
-        self._reader = AsyncCypherReader(blocking(connection), **prepared)
+        own = blocking(connection)
+        self._reader = AsyncCypherReader(own, corpus=corpus, **prepared)
 
     def anchors(self, vector: Vector, k: int, **more: Any) -> Candidates:
-        """Return the `anchor_hits(k)` chunks nearest to a vector."""
+        """Return the chunks nearest to a vector; see `AnchorRequest`."""
         return cast(
             "Candidates", self._answer(AnchorRequest(vector=vector, k=k, **more))
         )
@@ -415,7 +429,7 @@ class CypherReader:
     def terms(
         self, chunk_ids: Sequence[str], names: Sequence[str], **more: Any
     ) -> TermsFound:
-        """Return the terms of chunks, those of some names, and who names them."""
+        """Return the terms of chunks and of names, see `TermsRequest`."""
         request = TermsRequest(chunk_ids=tuple(chunk_ids), names=tuple(names), **more)
         return cast("TermsFound", self._answer(request))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +52,20 @@ _FEW = 8
 _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
 _WORD_FETCH = 1_000
-_CHUNK, _SENTENCE = ([f.name for f in fields(t)] for t in (ChunkText, StoredSentence))
-"""Names of what is kept of a chunk and a sentence, in their order."""
+_CHUNK = [
+    "id",
+    "text",
+    "index",
+    "first_sentence",
+    "last_sentence",
+    "start_char",
+    "end_char",
+    "document_id",
+    "title",
+    "url",
+    "source",
+]
+_SENTENCE = ["id", "text", "index", "start_char", "end_char", "vector"]
 _SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
 
 

@@ -326,7 +326,12 @@ def _annotated(item: QueryDocuments, scores: list[float]) -> AnnotatedQueryDocum
     return AnnotatedQueryDocuments(
         query=item.query,
         documents=tuple(
-            AnnotatedDocument(**asdict(document), score=score)
+            AnnotatedDocument(
+                id=document.id,
+                content=document.content,
+                metadata=document.metadata,
+                score=score,
+            )
             for document, score in zip(item.documents, scores, strict=True)
         ),
     )

@@ -59,7 +59,7 @@ def variables_found(sparql: str) -> frozenset[str]:
     Those of filters, of OPTIONAL and of only one side of a UNION are left out, and
     those that a query within the query keeps to itself.
     """
-    part = check_reading(sparql).algebra
+    part = select_query(sparql).algebra
     while part.name != "Project":
         part = part.p
     return frozenset(str(name) for name in _bound_in(part.p))
@@ -91,7 +91,7 @@ def _borrowed(sparql: str) -> Iterator[Query]:
     with _LOCK:
         # Reading is not safe in threads either: the grammar's parts are shared.
         free = _FREE.get(sparql)
-        query = free.pop() if free else check_reading(sparql)
+        query = free.pop() if free else select_query(sparql)
     yield query
     with _LOCK:
         if len(_FREE) >= _MOST_KEPT:
@@ -99,7 +99,7 @@ def _borrowed(sparql: str) -> Iterator[Query]:
         _FREE.setdefault(sparql, []).append(query)
 
 
-def check_reading(sparql: str) -> Query:
+def select_query(sparql: str) -> Query:
     """Return one SELECT query over the graph itself; refuse any other text."""
     from knowtrail.graph.rdf.evaluation import parsed
 

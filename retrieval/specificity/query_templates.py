@@ -233,11 +233,11 @@ class _Reader:
         self, query: str, slots: Mapping[str, Slot], *place: str | int
     ) -> None:
         """Refuse what is no reading query, or lacks a variable of a required slot."""
-        from knowtrail.retrieval.specificity.execution import check_reading
+        from knowtrail.retrieval.specificity.execution import select_query
 
         try:
             if self._parse:
-                check_reading(query)
+                select_query(query)
         except InputError as error:
             raise self.error(str(error), *place) from error
         for slot in slots.values():

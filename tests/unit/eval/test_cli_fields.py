@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from knowtrail.eval.fields import comparators
 from knowtrail.eval.fields.records import RecordFile
+from knowtrail.eval.fields.results import load_plugin
 from knowtrail.eval.fields.runs import FieldsRun
 from knowtrail.graph.cli.root import main
 from knowtrail.graph.models import language_models
@@ -355,6 +357,16 @@ def test_a_plugin_brings_comparators_and_a_post_processor(shell: Shell) -> None:
     assert "Unknown comparator: 'capital'" in without.errors[-1]
     assert found["per_field"]["method"]["matches"] == 2
     assert found["hallucinations"] == 0
+
+
+def test_what_a_plugin_defines_can_be_sent_to_a_process(tmp_path: Path) -> None:
+    """Its module stays known by its name, as pickle and dataclasses need it."""
+    path = tmp_path / "sent.py"
+    path.write_text("def post_process(results):\n    return results\n")
+
+    _, found = load_plugin(path)
+
+    assert pickle.loads(pickle.dumps(found)) is found  # noqa: S301 - made right here
 
 
 @pytest.mark.parametrize(

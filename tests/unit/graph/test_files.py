@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from knowtrail.eval.specificity.judging import bundled_questions, load_questions
 from knowtrail.eval.specificity.measures import read_results
 from knowtrail.graph.errors import SourceError, StorageError
 from knowtrail.graph.files import read_json_lines, read_lines, whole_file, write_file
+from knowtrail.graph.files.whole import held_file
 from knowtrail.retrieval.rerank.datasets import read_queries
 
 ODD = "one\u2028two\u0085three\x0bfour"
@@ -152,3 +154,19 @@ def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [place]
     with pytest.raises(StorageError, match="Choose another place"):
         write_file(tmp_path / "none" / "x.png", b"1")
+
+
+def test_a_disk_without_locks_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not taken for a file that another command holds."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(portalocker.portalocker, "LOCKER", (refused, refused))
+    with (
+        pytest.raises(StorageError, match=r"Cannot lock .*another disk"),
+        held_file(tmp_path / "lock", StorageError("held by another")),
+    ):
+        pytest.fail("It was taken for locked.")

@@ -100,6 +100,20 @@ def test_a_java_that_cannot_tell_its_version_is_refused(
         find_java()
 
 
+def test_a_java_without_a_release_file_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its launcher says which version it is."""
+    home = make_java(tmp_path / "asked", None)
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir()
+    launcher.write_text("#!/bin/sh\necho 'openjdk version \"21.0.5\" 2024' >&2\n")
+    launcher.chmod(0o755)
+    use(monkeypatch, home)
+
+    assert find_java().major == 21
+
+
 def test_java_home_is_a_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

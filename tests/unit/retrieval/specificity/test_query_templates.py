@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from knowtrail.graph.errors import InputError, QueryTimeoutError
 from knowtrail.graph.rdf import Vocabulary
 from knowtrail.retrieval.specificity.class_scores import SPARQL_TO_CONTEXT
-from knowtrail.retrieval.specificity.execution import check_reading, execute, namespaces
+from knowtrail.retrieval.specificity.execution import execute, namespaces, select_query
 from knowtrail.retrieval.specificity.query_templates import (
     Binding,
     Instantiated,
@@ -322,7 +322,7 @@ def test_several_types_are_asked_one_by_one(graph: Graph) -> None:
 def test_only_reading_the_graph_itself_is_possible(text: str) -> None:
     """What writes, makes triples or asks elsewhere is refused."""
     with pytest.raises(InputError):
-        check_reading(text)
+        select_query(text)
 
 
 def test_an_endless_query_is_ended(graph: Graph) -> None:
