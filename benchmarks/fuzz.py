@@ -25,7 +25,9 @@ ROOT = str(Path(__file__).resolve().parents[1])
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--minutes", type=float, help="of CPU time a target (default 10)")
+    parser.add_argument(
+        "--minutes", type=float, help="of CPU time a target (default 10)"
+    )
     parser.add_argument("--only", nargs="+", help="targets")
     parser.add_argument("--seed", type=int, default=0, help="of what is tried")
 

@@ -12,7 +12,7 @@ CALL (k) {
   MATCH (k)<-[:IN_CORPUS]-(:Document)<-[:FROM_DOCUMENT]-(c:Chunk)
   RETURN count(c) AS chunks,
          sum(COUNT { (c)-[:SIMILAR_TO {scope: 'intra'}]->() }) AS similarIntra,
-         sum(COUNT { (c)-[:SIMILAR_TO]->() }) AS similar,
+         sum(COUNT { (c)-[:SIMILAR_TO {scope: 'inter'}]->() }) AS similarInter,
          sum(COUNT { (c)-[:MENTIONS]->() }) AS mentions,
          sum(COUNT { (c)-[:NAMES]->() }) AS names
 }
@@ -25,7 +25,7 @@ RETURN k.name AS name,
        COUNT { MATCH (:Category {corpus: $name}) } AS categories,
        COUNT { MATCH (:Redirect {corpus: $name}) } AS redirects,
        similarIntra,
-       similar - similarIntra AS similarInter,
+       similarInter,
        themeSimilar,
        links,
        mentions,

@@ -69,17 +69,17 @@ def check_models(
         answer.raise_for_status()
         listed = answer.json()["models"]
         there = {
-            model["name"].removesuffix(":latest"): model.get("digest")
+            str(model["name"]).removesuffix(":latest"): model.get("digest")
             for model in listed
         }
     except unusable as error:
         msg = f"No answer from Ollama at {url}: run `ollama serve` and {pulls}."
         raise ModelError(msg) from error
-    found = {name: there.get(name.removesuffix(":latest"), "") for name in wanted}
-    if lacking := next((name for name in wanted if found[name] == ""), None):
-        told = f"Ollama at {url} has no model {lacking!r}: run `ollama pull {lacking}`."
-        raise ModelError(told)
-    return found
+    for name in wanted:
+        if name.removesuffix(":latest") not in there:
+            told = f"Ollama at {url} has no model {name!r}: run `ollama pull {name}`."
+            raise ModelError(told)
+    return {name: there[name.removesuffix(":latest")] for name in wanted}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -302,7 +302,7 @@ class ScoredPairs:
             text = line.strip().removesuffix(b",")
             if text == b"]}":
                 return
-            yield json_value(text.decode("utf-8", "replace"), str(self._path)), place
+            yield json_value(text, str(self._path)), place
             place += len(line)
         raise SourceError(f"{self._path} is no JSON: it ends before its list does.")
 

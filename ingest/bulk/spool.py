@@ -81,9 +81,10 @@ class Spool(Connection):
             self._database = self._opened()
             (form,) = self._database.execute("PRAGMA user_version").fetchone()
             if form not in {0, _FORMAT}:
-                raise sqlite3.DatabaseError(f"its format is {form}")
-            self._database.executescript(_SQL["tables"])
-            self._do(f"PRAGMA user_version = {_FORMAT}")
+                raise sqlite3.DatabaseError("it is of another version of Knowtrail")
+            self._database.executescript(
+                f"BEGIN; {_SQL['tables']}; PRAGMA user_version = {_FORMAT}; COMMIT"
+            )
             self._begin_linking()
 
     def close(self) -> None:

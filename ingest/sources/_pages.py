@@ -232,12 +232,16 @@ def read_rst(source: str) -> Page:
     plain = _ROLE.sub(r"\1", source)
     try:
         html = publish_string(plain, writer="html5", settings_overrides=_RST)
-    except RecursionError:
+    except (RecursionError, MemoryError, ImportError):
         raise
     except Exception as error:  # such as a KeyError for an undefined substitution
-        msg = f"docutils fails on it ({type(error).__name__}: {error})"
-        raise PageError(msg) from error
+        raise PageError(f"docutils fails on it ({_told(error)})") from error
     return read_html(html)
+
+
+def _told(error: Exception) -> str:
+    """Return what an error says, on one line and not without end."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def read_html(source: str) -> Page:
@@ -375,8 +379,7 @@ def read_pdf(data: bytes) -> Page:
     except PageError:
         raise
     except (PyPdfError, Exception) as error:  # broken files make it raise anything
-        msg = f"it cannot be read as PDF ({' '.join(str(error).split())[:200]})"
-        raise PageError(msg) from error
+        raise PageError(f"it cannot be read as PDF ({_told(error)})") from error
     sections, parts, length = [], [], 0
     for number, text in enumerate(texts, start=1):
         kept = _HYPHEN.sub("", text).strip()

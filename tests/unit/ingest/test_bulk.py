@@ -179,6 +179,21 @@ def test_spool_of_other_settings_or_damaged_is_begun_again(settings, tmp_path):
     assert mended.read("ingest/document_ids") == []
 
 
+def test_spool_of_an_earlier_version_is_begun_again(settings, tmp_path, caplog):
+    """A warning says why."""
+    folder = tmp_path / "load"
+    spool = Spool(folder)
+    spool._do("PRAGMA user_version = 1")
+    (folder / "left").touch()
+    spool.close()
+
+    again = _spool(folder, CORPUS, HashEmbedder(32), OPTIONS, settings)
+
+    again.close()
+    assert not (folder / "left").exists()
+    assert "begun again: it is of another version of Knowtrail" in caplog.text
+
+
 def test_lack_of_space_is_one_line(settings, tmp_path):
     """SQLite's own error becomes ours, and others stay what they are."""
     spool = Spool(tmp_path / "load")

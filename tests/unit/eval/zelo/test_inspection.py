@@ -161,6 +161,7 @@ def test_scores_are_those_of_the_annotation(annotation: Path) -> None:
     ("content", "said"),
     [
         ("{", "no JSON"),
+        ('{"scored_pairs": [\n{"pair": "\udcff"}\n]}\n', "no JSON: 'utf-8' codec"),
         ("[]", "scored_pairs"),
         ('{"scored_pairs": [3]}', "json has no list scored_pairs"),
         ('{"scored_pairs": [\n3\n]}\n', "json has no list scored_pairs"),
@@ -172,7 +173,7 @@ def test_scores_are_those_of_the_annotation(annotation: Path) -> None:
 def test_a_bad_file_is_refused(content: str, said: str, tmp_path: Path) -> None:
     """The message says what is wrong and where."""
     path = tmp_path / "ai_scores.json"
-    path.write_text(content, "utf-8")
+    path.write_text(content, "utf-8", errors="surrogateescape")
 
     with pytest.raises(SourceError, match=said):
         read_judged(path)
