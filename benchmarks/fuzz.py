@@ -51,6 +51,7 @@ def run(given: argparse.Namespace) -> None:
             except BrokenProcessPool:
                 cells, finds = ("-", "the process died", "-", "-"), {}
         table.add(name, *cells)
+        print(*table.rows[-1], flush=True)
         for number, (place, data) in enumerate(finds.items()):
             path = Path(f"fuzz-{name}-{number}")
             path.write_bytes(data)
