@@ -218,8 +218,8 @@ def _rdf(form: str, data: bytes) -> None:
 
 @cache
 def _snapshot_files() -> dict[str, bytes]:
-    from knowtrail.retrieval.conformance import random_graph
     from knowtrail.retrieval.snapshot.folder import current_generation, snapshot_folder
+    from tests.conformance import random_graph
     from tests.snapshots import opened
 
     opened(_folder(), random_graph(3))

@@ -23,13 +23,6 @@ from knowtrail.retrieval.algorithms import (
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
-from knowtrail.retrieval.conformance import (
-    GraphReaderConformance,
-    ScriptedModel,
-    differing,
-    random_graph,
-    random_query,
-)
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.projection import Projection
@@ -39,6 +32,13 @@ from knowtrail.retrieval.readers.axes import _KEPT_AXES
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
 from knowtrail.retrieval.snapshot.source import CorpusSource
+from tests.conformance import (
+    GraphReaderConformance,
+    ScriptedModel,
+    differing,
+    random_graph,
+    random_query,
+)
 from tests.databases import allow_vectors, plan_steps
 from tests.snapshots import opened
 from tests.tiers import amount

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.retrieval.algorithms import ALGORITHMS, BasicRetrieval, QueryTraversal
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
 from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

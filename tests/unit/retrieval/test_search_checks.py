@@ -26,7 +26,6 @@ from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.traverse import _found as _as_dict
 from knowtrail.retrieval.cli.traverse import search as command
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import (
     CorpusInfo,
     Ground,
@@ -42,6 +41,7 @@ from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.search import SearchResult, asearched
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
+from tests.conformance import random_graph, random_query
 
 
 def info(name: str, **fields: Any) -> CorpusInfo:

@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import SnapshotError, StorageError, VectorError
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import (
     AnchorRequest,
@@ -42,6 +41,7 @@ from knowtrail.retrieval.snapshot.folder import (
     open_snapshot,
     snapshot_folder,
 )
+from tests.conformance import random_graph, random_query
 from tests.snapshots import GraphSource, opened
 from tests.tiers import amount
 

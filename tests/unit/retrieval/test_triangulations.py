@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from knowtrail.retrieval.algorithms import algorithm
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
 from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector

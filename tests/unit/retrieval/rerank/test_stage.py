@@ -14,7 +14,6 @@ from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.traverse import _found as _as_dict
 from knowtrail.retrieval.cli.traverse import search as command
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import CorpusInfo, Ground
 from knowtrail.retrieval.display import show_result
 from knowtrail.retrieval.driving import Answering
@@ -27,6 +26,7 @@ from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, stage_of
 from knowtrail.retrieval.search import asearched
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
+from tests.conformance import random_graph, random_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

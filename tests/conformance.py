@@ -8,7 +8,6 @@ class TestMyReader(GraphReaderConformance):
 ```
 """
 
-# ruff: noqa: S101 - asserts are what a test class is made of
 from __future__ import annotations
 
 import hashlib
