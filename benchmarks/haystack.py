@@ -50,9 +50,9 @@ from knowtrail.retrieval.protocols import (
     WalkOptions,
     anchor_hits,
 )
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     import argparse

@@ -36,12 +36,12 @@ from knowtrail.retrieval.corpora import (
 from knowtrail.retrieval.display import show_result, stop_text
 from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.questions import Task, check_question
-from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.search import SearchResult, asearched
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
 from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 
 def info(name: str, **fields: Any) -> CorpusInfo:

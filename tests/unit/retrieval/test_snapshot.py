@@ -27,7 +27,6 @@ from knowtrail.retrieval.protocols import (
     HomesRequest,
     ProjectionRequest,
 )
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.snapshot import files
@@ -42,6 +41,7 @@ from knowtrail.retrieval.snapshot.folder import (
     snapshot_folder,
 )
 from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryGraph, MemoryReader
 from tests.snapshots import GraphSource, opened
 from tests.tiers import amount
 

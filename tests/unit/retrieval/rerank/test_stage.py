@@ -20,13 +20,13 @@ from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.hits import Hit
 from knowtrail.retrieval.procedures.registry import keywords
 from knowtrail.retrieval.questions import check_question
-from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, stage_of
 from knowtrail.retrieval.search import asearched
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
 from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
