@@ -40,10 +40,11 @@ from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.retrieval.algorithms.auto import Ablation, Auto
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import WalkOptions, anchor_hits
-from knowtrail.retrieval.readers import CypherReader, MemoryGraph, MemoryReader
+from knowtrail.retrieval.readers import CypherReader
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import need_snapshot
 from knowtrail.retrieval.snapshot.source import CorpusSource
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     import argparse

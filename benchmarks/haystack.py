@@ -25,7 +25,6 @@ from measure import Table, warmed
 
 from knowtrail.eval.datasets import load_dataset
 from knowtrail.eval.retrieval.dataset import raw_document
-from knowtrail.eval.retrieval.systems import fused
 from knowtrail.graph.models.embedders import embed_texts, load_embedder
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.ingest.keys import content_key
@@ -42,6 +41,7 @@ from knowtrail.ingest.terms import (
     title_names,
 )
 from knowtrail.retrieval.algorithms.auto import Auto
+from knowtrail.retrieval.algorithms.hybrid import fused
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.driving import run as drive
 from knowtrail.retrieval.protocols import (
@@ -50,9 +50,9 @@ from knowtrail.retrieval.protocols import (
     WalkOptions,
     anchor_hits,
 )
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     import argparse

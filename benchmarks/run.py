@@ -14,7 +14,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for the tests' helpers
 
 NAMES = (
     "write-path",

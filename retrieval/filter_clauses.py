@@ -1,8 +1,7 @@
-"""The parts of a filter, and what they mean in Cypher and in Python."""
+"""The parts of a filter, and what they mean in Cypher."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeGuard
 
@@ -150,61 +149,3 @@ def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:
         test = _TESTS[operator].format(x="member", p=f"${name}")
         return f"{none_of}any(member IN coalesce({value}, []) WHERE {test})"
     return "(" + _TESTS[clause.operator].format(x=value, p=f"${name}") + ")"
-
-
-def holds(
-    clause: Clause, chunk: Mapping[str, Any], document: Mapping[str, Any]
-) -> bool:
-    """Return whether a clause holds, as `_cypher`'s would."""
-    if isinstance(clause, AllOf):
-        return all(holds(part, chunk, document) for part in clause.parts)
-    if isinstance(clause, AnyOf):
-        return any(holds(part, chunk, document) for part in clause.parts)
-    field = clause.field
-    if field.owner == "chunk":
-        return _test(clause.operator, chunk.get(field.name), clause.value)
-    if not field.many:
-        return _test(clause.operator, document.get(field.name), clause.value)
-    key = {"theme": "themes", "category": "categories"}.get(field.owner, field.name)
-    operator = NONE_OF.get(clause.operator, clause.operator)
-    found = any(_test(operator, v, clause.value) for v in document.get(key) or ())
-    return found if operator == clause.operator else not found
-
-
-def _test(operator: str, value: Any, operand: Any) -> bool:
-    """Compare a value as Cypher does; what Cypher calls null is false."""
-    if value is None:
-        return False
-    if operator in {"$in", "$nin"}:
-        found = any(_equal(value, member) for member in operand)
-        return found if operator == "$in" else not found
-    if operator in {"$eq", "$ne"}:
-        return _equal(value, operand) == (operator == "$eq")
-    if operator == "$like":
-        return isinstance(value, str) and operand in value
-    if operator == "$ilike":
-        return isinstance(value, str) and operand.lower() in value.lower()
-    if operator == "$between":
-        low, high = operand
-        return _ordered(low, value, equal=True) and _ordered(value, high, equal=True)
-    if operator in {"$lt", "$lte"}:
-        return _ordered(value, operand, equal=operator == "$lte")
-    return _ordered(operand, value, equal=operator == "$gte")
-
-
-def _kind(value: object) -> str:
-    """Return the group of types within which Cypher compares."""
-    if isinstance(value, bool):
-        return "boolean"
-    return "number" if isinstance(value, int | float) else type(value).__name__
-
-
-def _equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal in Cypher: true is not 1."""
-    return _kind(left) == _kind(right) and bool(left == right)
-
-
-def _ordered(low: Any, high: Any, *, equal: bool) -> bool:
-    if _kind(low) != _kind(high) or _kind(low) not in {"boolean", "number", "str"}:
-        return False
-    return bool(low <= high if equal else low < high)

@@ -18,14 +18,13 @@ A field is a property of the chunk or its document (`chunk.index`,
 the value.
 
 The Cypher is put together from a closed set of clauses: values are parameters, names
-are checked and back-ticked. `matches` does the same in Python for data in memory.
+are checked and back-ticked.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +42,6 @@ from knowtrail.retrieval.filter_clauses import (
     cypher_of,
     fields_of,
     has_title,
-    holds,
     tag_of,
     title_key_of,
     touches_document,
@@ -116,13 +114,6 @@ class Filter:
         start = f"{tag}MATCH (document:Document) WHERE {where} WITH document "
         start += "MATCH (document)<-[:FROM_DOCUMENT]-(c:Chunk)"
         return start, predicate, params
-
-    def matches(self, chunk: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
-        """Return whether a chunk passes, by its properties and those of its document.
-
-        They have the names of the graph; `themes` and `categories` list names.
-        """
-        return holds(self.clause, chunk, document)
 
 
 def parse_filter(given: object) -> Filter | None:

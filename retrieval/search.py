@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.blocking import Blocking, at_once, blocking, in_thread
@@ -11,12 +12,11 @@ from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.corpora import aground
 from knowtrail.retrieval.driving import arun, walk_span
 from knowtrail.retrieval.hits import Hit, searching
-from knowtrail.retrieval.questions import Task, WalkSettings, check_question
+from knowtrail.retrieval.questions import WalkSettings, check_question
 from knowtrail.retrieval.readers.opening import open_areader
 from knowtrail.retrieval.rerank.stage import (
     CANDIDATES,
     Reranked,
-    Stage,
     arerank_hits,
     stage_of,
 )
@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.language_models import LanguageModel
-    from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.corpora import Ground
     from knowtrail.retrieval.hits import Granularity
-    from knowtrail.retrieval.protocols import Vector, Walking
+    from knowtrail.retrieval.protocols import AsyncGraphReader
+    from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.readers.opening import OpenReader
     from knowtrail.retrieval.rerank.base import BaseReranker
-    from knowtrail.retrieval.walk import Trail, Walk
+    from knowtrail.retrieval.rerank.stage import Stage
+    from knowtrail.retrieval.walk import Walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,68 +104,6 @@ async def asearch(
 
     An embedder without `aembed_query` runs in a thread.
     """
-    plan = await in_thread(connection, _planned, question, asked)
-    start = await aground(connection, question=question, **plan.ground)
-    task, settings = plan.task, plan.settings
-    opened = await open_areader(connection, start.corpus, task, settings=settings)
-    model = task.language_model(plan.model, settings)
-    begin = time.perf_counter()
-    with walk_span(task, start, opened.name):
-        trail, hits = await arun(opened.reader, plan.walking(start.query), model)
-    seconds = time.perf_counter() - begin
-    blocks = isinstance(connection, Blocking)
-    best = await arerank_hits(plan.stage, task, plan.near(hits), blocks=blocks)
-    name, corpus = opened.name, start.corpus.name
-    return plan.result(corpus, trail, *best, seconds=seconds, reader=name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """A checked search; `ground` is what `corpora.ground` takes, by name."""
-
-    task: Task
-    stage: Stage | None = None
-    least: float | None = None
-    ground: dict[str, Any] = field(default_factory=dict)
-    model: LanguageModel | None = None
-    settings: Settings | None = None
-
-    def walking(self, query: Vector) -> Walking[tuple[Trail, tuple[Hit, ...]]]:
-        """Return the walk that ends with hits, to be run over a reader."""
-        task, stage = self.task, self.stage
-        return searching(
-            task.algorithm,
-            query,
-            task.options,
-            k=task.k if stage is None else stage.candidates,
-            granularity=task.granularity,
-        )
-
-    def near(self, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-        """Return the hits with at least the cosine that is asked for."""
-        return tuple(h for h in hits if self.least is None or h.score >= self.least)
-
-    def result(
-        self,
-        corpus: str,
-        trail: Trail,
-        hits: tuple[Hit, ...],
-        reranked: Reranked | None = None,
-        *,
-        seconds: float,
-        reader: str | None = None,
-    ) -> SearchResult:
-        """Return the outcome with what it was made from."""
-        task, stage = self.task, self.stage
-        used: dict[str, str | int | None] = {}
-        if stage is not None:
-            used = {"rerank": stage.name, "rerankCandidates": stage.candidates}
-        used |= {"k": task.k, "granularity": task.granularity, "reader": reader}
-        walk = task.walk(corpus, trail, seconds, **used)
-        return SearchResult(walk=walk, hits=hits, reranked=reranked)
-
-
-def _planned(question: str, asked: SearchSettings) -> Plan:
     rest: dict[str, Any] = {"embedder": None, "settings": None, **asked}
     settings, model = rest.pop("settings"), rest.pop("model", None)
     place = {name: rest.pop(name, None) for name in ("embedder", "corpus", "vector")}
@@ -170,17 +111,50 @@ def _planned(question: str, asked: SearchSettings) -> Plan:
     candidates = rest.pop("rerank_candidates", CANDIDATES)
     check_threshold(least)
     task = check_question(question, embedded=place["vector"] is not None, **rest)
-    stage = stage_of(
-        rerank, candidates, k=task.k, settings=settings, embedder=place["embedder"]
+    more = {"k": task.k, "settings": settings, "embedder": place["embedder"]}
+    loading = partial(stage_of, rerank, candidates, **more)
+    stage = await in_thread(connection, loading)
+    start = await aground(connection, question=question, settings=settings, **place)
+    opened = await open_areader(connection, start.corpus, task, settings=settings)
+    model, blocks = (
+        task.language_model(model, settings),
+        isinstance(connection, Blocking),
     )
-    return Plan(
-        task=task,
-        stage=stage,
-        least=least,
-        ground=place | {"settings": settings},
-        model=model,
-        settings=settings,
+    return await asearched(
+        opened, start, task, stage=stage, least=least, model=model, blocks=blocks
     )
+
+
+async def asearched(
+    opened: OpenReader[AsyncGraphReader],
+    start: Ground,
+    task: Task,
+    *,
+    stage: Stage | None = None,
+    least: float | None = None,
+    model: LanguageModel | None = None,
+    blocks: bool = False,
+) -> SearchResult:
+    """Walk over an open reader, and return the hits with at least so much cosine."""
+    walking = searching(
+        task.algorithm,
+        start.query,
+        task.options,
+        k=task.k if stage is None else stage.candidates,
+        granularity=task.granularity,
+    )
+    begin = time.perf_counter()
+    with walk_span(task, start, opened.name):
+        trail, hits = await arun(opened.reader, walking, model)
+    seconds = time.perf_counter() - begin
+    near = [hit for hit in hits if least is None or hit.score >= least]
+    best, reranked = await arerank_hits(stage, task, near, blocks=blocks)
+    used: dict[str, str | int | None] = {}
+    if stage is not None:
+        used = {"rerank": stage.name, "rerankCandidates": stage.candidates}
+    used |= {"k": task.k, "granularity": task.granularity, "reader": opened.name}
+    walk = task.walk(start.corpus.name, trail, seconds, **used)
+    return SearchResult(walk=walk, hits=best, reranked=reranked)
 
 
 def check_threshold(given: float | None) -> None:

@@ -197,13 +197,14 @@ def _sparql(data: bytes) -> None:
 
 def _filter(data: bytes) -> None:
     from knowtrail.retrieval.filters import parse_filter
+    from tests.memory_reader import matches
 
     with suppress(ValueError, RecursionError):
         found = parse_filter(json.loads(data))
         if found is not None:
             found.cypher("c")
             found.start()
-            found.matches({"text": "a", "n": 1}, {"title": "b", "themes": ["c"]})
+            matches(found, {"text": "a", "n": 1}, {"title": "b", "themes": ["c"]})
 
 
 def _rdf(form: str, data: bytes) -> None:
@@ -218,8 +219,8 @@ def _rdf(form: str, data: bytes) -> None:
 
 @cache
 def _snapshot_files() -> dict[str, bytes]:
-    from knowtrail.retrieval.conformance import random_graph
     from knowtrail.retrieval.snapshot.folder import current_generation, snapshot_folder
+    from tests.conformance import random_graph
     from tests.snapshots import opened
 
     opened(_folder(), random_graph(3))

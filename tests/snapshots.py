@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.readers import MemoryGraph
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
     from knowtrail.retrieval.snapshot.source import StoredDocument
+    from tests.memory_reader import MemoryGraph
 
 __all__ = ["GraphSource", "opened"]
 

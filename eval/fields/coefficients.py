@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal, TypeVar
 
 from knowtrail.graph.errors import InputError
 
 Level = Literal["interval", "nominal"]
+T = TypeVar("T")
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
@@ -83,35 +84,25 @@ def krippendorff_alpha(
         if len(values := [v for v in unit if v is not None]) > 1
     ]
     if level == "nominal":
-        return _alpha_nominal(pairable)
+        return _alpha(pairable, _differing)
     if level == "interval":
-        return _alpha_interval(pairable)
+        return _alpha([list(map(_number, unit)) for unit in pairable], _squares)
     raise InputError(f"No level {level!r}: use 'nominal' or 'interval'.")
 
 
-def _alpha_nominal(units: list[list[Hashable]]) -> float | None:
-    totals: Counter[Hashable] = Counter()
-    differing = 0.0
-    for unit in units:
-        counts = Counter(unit)
-        totals.update(counts)
-        size = len(unit)
-        differing += (size**2 - sum(c**2 for c in counts.values())) / (size - 1)
-    n = totals.total()
-    if not n:
-        return None
-    chance = (n**2 - sum(count**2 for count in totals.values())) / (n - 1)
-    return None if chance == 0 else 1 - differing / chance
-
-
-def _alpha_interval(units: list[list[Hashable]]) -> float | None:
-    numbers = [[_number(value) for value in unit] for unit in units]
-    flat = [value for unit in numbers for value in unit]
+def _alpha(units: Sequence[list[T]], apart: Callable[[list[T]], float]) -> float | None:
+    """Return alpha by how far all ordered pairs of some values are apart in sum."""
+    flat = [value for unit in units for value in unit]
     if not flat:
         return None
-    seen = math.fsum(_squares(unit) / (len(unit) - 1) for unit in numbers)
-    chance = _squares(flat) / (len(flat) - 1)
+    seen = math.fsum(apart(unit) / (len(unit) - 1) for unit in units)
+    chance = apart(flat) / (len(flat) - 1)
     return None if chance == 0 else 1 - seen / chance
+
+
+def _differing(values: list[Hashable]) -> float:
+    """Return how many of all ordered pairs are not equal."""
+    return len(values) ** 2 - sum(n**2 for n in Counter(values).values())
 
 
 def _number(value: Hashable) -> float:

@@ -44,6 +44,7 @@ from knowtrail.graph.errors import InputError, near_name
 from knowtrail.retrieval.algorithms import ALGORITHMS, DETERMINISTIC, ORDERED
 from knowtrail.retrieval.algorithms.asking import Ranking as ChunkRanking
 from knowtrail.retrieval.algorithms.asking import ask_visits
+from knowtrail.retrieval.algorithms.hybrid import fused
 from knowtrail.retrieval.algorithms.rules import Rules
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.driving import run
@@ -245,17 +246,7 @@ class Bm25System(_Chunks):
         return self.best(question, len(self._bench.chunks)), ()
 
 
-_CONSTANT = 60
 _DEPTH = 100
-
-
-def fused(rankings: Sequence[Sequence[str]]) -> list[tuple[str, float]]:
-    """Return ids by sums of 1 / (60 + place): Cormack, Clarke and Buettcher, 2009."""
-    scores: dict[str, float] = {}
-    for ranking in rankings:
-        for place, name in enumerate(ranking, start=1):
-            scores[name] = scores.get(name, 0.0) + 1 / (_CONSTANT + place)
-    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 class FusionSystem(Bm25System):

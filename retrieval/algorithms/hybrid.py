@@ -12,7 +12,7 @@ from knowtrail.retrieval.algorithms.asking import Ranking
 from knowtrail.retrieval.algorithms.harvest import Harvest, take_ranked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import RankedChunk, Trail
@@ -41,13 +41,10 @@ class Hybrid:
         """Rank chunks and take them until a budget is used up."""
         ranking = Ranking(query, k=self.pool // 10, wanted=options.max_chunks)
         by_words = (yield from ranking.read(words=options.question)).by_words
-        fused: defaultdict[str, float] = defaultdict(float)
         near = [hit.id for hit in ranking.ranked]
-        for order in (near[: self.pool], by_words[: self.pool]):
-            for place, chunk_id in enumerate(order, start=1):
-                fused[chunk_id] += 1 / (CONSTANT + place)
+        both = dict(fused((near[: self.pool], by_words[: self.pool])))
         places = {chunk_id: place for place, chunk_id in enumerate(near)}
-        order = sorted(near, key=lambda i: (-fused.get(i, 0.0), places[i]))
+        order = sorted(near, key=lambda i: (-both.get(i, 0.0), places[i]))
         worded = {chunk_id: n for n, chunk_id in enumerate(by_words, start=1)}
         reasons = {
             i: f"number {places[i] + 1} by nearness"
@@ -55,6 +52,15 @@ class Hybrid:
             for i in order
         }
         return (yield from _taken(ranking, order, options, reasons))
+
+
+def fused(rankings: Iterable[Sequence[str]]) -> list[tuple[str, float]]:
+    """Return ids by sums of 1 / (60 + place), see `CONSTANT`; ties by id."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for ranking in rankings:
+        for place, name in enumerate(ranking, start=1):
+            scores[name] += 1 / (CONSTANT + place)
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

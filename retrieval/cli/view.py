@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.views.walks import PicturedWalk
+    from knowtrail.retrieval.traverse import TraverseResult
 
 _STATIC = (".png", ".svg", ".html")
 _PAGE = (".html",)
@@ -175,13 +175,13 @@ def _walk(
     traversal: str | None,
     algorithm: str,
     corpus: str | None,
-) -> PicturedWalk:
+) -> TraverseResult:
     from knowtrail.retrieval.traverse import traverse
-    from knowtrail.retrieval.views.walks import PicturedWalk, read_walk
+    from knowtrail.retrieval.views.walks import read_walk
 
     if traversal is not None:
         return read_walk(connection, traversal)
-    found = traverse(
+    return traverse(
         connection,
         question or "",
         algorithm=algorithm,
@@ -189,7 +189,6 @@ def _walk(
         settings=settings,
         record=False,
     )
-    return PicturedWalk(walk=found.walk, query=found.query)
 
 
 def _write(output: Path, picture: bytes | str) -> None:

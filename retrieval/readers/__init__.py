@@ -1,15 +1,8 @@
-"""Readers: the same walks from memory, from Neo4j and from a snapshot of it."""
+"""Readers: the same walks from Neo4j and from a snapshot of it."""
 
 from __future__ import annotations
 
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
-__all__ = [
-    "AsyncCypherReader",
-    "CypherReader",
-    "MemoryGraph",
-    "MemoryReader",
-    "SnapshotReader",
-]
+__all__ = ["AsyncCypherReader", "CypherReader", "SnapshotReader"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
 _LOG = logging.getLogger(__name__)
-ReaderT = TypeVar("ReaderT")
+ReaderT = TypeVar("ReaderT", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

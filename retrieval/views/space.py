@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.retrieval.traverse import TraverseResult
     from knowtrail.retrieval.views.reading import Edge, PicturedDocument
-    from knowtrail.retrieval.views.walks import PicturedWalk
 
 _RANK = 5
 """Edges of each chunk and scope among which the strongest are looked for."""
@@ -47,7 +47,7 @@ _SEED = 0
 def space_of(
     connection: Connection,
     corpus: str,
-    pictured: PicturedWalk | None,
+    pictured: TraverseResult | None,
     *,
     chunks: int,
     edges: int,
@@ -91,7 +91,7 @@ def _scene(
     connection: Connection,
     sample: Passages,
     documents: Sequence[PicturedDocument],
-    pictured: PicturedWalk | None,
+    pictured: TraverseResult | None,
     edges: int,
     projection: str,
 ) -> tuple[Scene, str]:
@@ -153,7 +153,7 @@ def strongest(edges: Iterable[Edge], ids: Sequence[str], most: int) -> list[Edge
     return chosen + intra[: most - len(chosen)]
 
 
-def _walked(pictured: PicturedWalk | None) -> list[str]:
+def _walked(pictured: TraverseResult | None) -> list[str]:
     """Return the chunks of a walk and those that it considered."""
     if pictured is None:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from knowtrail.retrieval.walk import (
 
 if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.traverse import TraverseResult
 
 GONE = -1
 """Place of a chunk that was deleted after the walk."""
@@ -32,16 +32,13 @@ GONE = -1
 _SENTENCE = tuple(one.name for one in fields(FoundSentence))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PicturedWalk:
-    """A walk, in which chunks that are gone have the place `GONE`, and its query."""
+def read_walk(connection: Connection, traversal: str) -> TraverseResult:
+    """Return a recorded walk; the refusal of an unknown one names the last ones.
 
-    walk: Walk
-    query: Vector | None = None
+    Chunks that are gone have the place `GONE`.
+    """
+    from knowtrail.retrieval.traverse import TraverseResult
 
-
-def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
-    """Return a recorded walk; the refusal of an unknown one names the last ones."""
     rows = connection.read("retrieval/view_traversal", id=traversal)
     if not rows:
         last = connection.read("retrieval/view_traversals", corpus=None, limit=3)
@@ -62,7 +59,7 @@ def read_walk(connection: Connection, traversal: str) -> PicturedWalk:
     )
     vector = row["vector"]
     query = None if vector is None else vector_array(vector).astype(np.float64)
-    return PicturedWalk(walk=walk, query=query)
+    return TraverseResult(walk=walk, query=query)
 
 
 def has_edge(steps: tuple[Step, ...], number: int) -> bool:

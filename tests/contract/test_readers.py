@@ -23,23 +23,24 @@ from knowtrail.retrieval.algorithms import (
     PUBLISHED_ALGORITHMS,
     algorithm,
 )
-from knowtrail.retrieval.conformance import (
+from knowtrail.retrieval.driving import arun, run
+from knowtrail.retrieval.filters import parse_filter
+from knowtrail.retrieval.projection import Projection
+from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions, anchor_hits
+from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader
+from knowtrail.retrieval.readers.axes import _KEPT_AXES
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import need_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
+from tests.conformance import (
     GraphReaderConformance,
     ScriptedModel,
     differing,
     random_graph,
     random_query,
 )
-from knowtrail.retrieval.driving import arun, run
-from knowtrail.retrieval.filters import parse_filter
-from knowtrail.retrieval.projection import Projection
-from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions, anchor_hits
-from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader, MemoryReader
-from knowtrail.retrieval.readers.axes import _KEPT_AXES
-from knowtrail.retrieval.snapshot.build import build_snapshot
-from knowtrail.retrieval.snapshot.folder import need_snapshot
-from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.databases import allow_vectors, plan_steps
+from tests.memory_reader import MemoryReader
 from tests.snapshots import opened
 from tests.tiers import amount
 
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.filters import Filter
-    from knowtrail.retrieval.readers import MemoryGraph, SnapshotReader
+    from knowtrail.retrieval.readers import SnapshotReader
+    from tests.memory_reader import MemoryGraph
 
 pytestmark = pytest.mark.forgets
 

@@ -23,10 +23,10 @@ from knowtrail.retrieval.algorithms import algorithm
 from knowtrail.retrieval.algorithms.rules import PUBLISHED
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import StoredSentence, WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.walk import ChunkText
 from tests.cases import each
 from tests.conftest import SHARED
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Trail

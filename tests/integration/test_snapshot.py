@@ -17,7 +17,6 @@ from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.retrieval.algorithms import ALGORITHMS
-from knowtrail.retrieval.conformance import random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import WalkOptions
@@ -31,6 +30,7 @@ from knowtrail.retrieval.snapshot.folder import (
 )
 from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.command_line import CommandLine
+from tests.conformance import random_query
 from tests.corpora import ListSource, article, redirect
 from tests.databases import allow_vectors
 

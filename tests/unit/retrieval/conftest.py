@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from knowtrail.retrieval.protocols import StoredSentence
-from knowtrail.retrieval.readers.memory import MemoryGraph
 from knowtrail.retrieval.walk import ChunkText
+from tests.memory_reader import MemoryGraph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -38,10 +38,10 @@ from knowtrail.retrieval.protocols import (
     WalkOptions,
 )
 from knowtrail.retrieval.questions import check_question, refused
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.rerank.bm25 import words
 from knowtrail.retrieval.traverse import compared_algorithms
 from knowtrail.retrieval.walk import ChunkText
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Trail

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from knowtrail.graph.errors import FilterError
 from knowtrail.retrieval.filters import OPERATORS, parse_filter
 from tests.cases import each
+from tests.memory_reader import matches
 
 CHUNK = {"id": "c1", "index": 3, "className": "Person"}
 DOCUMENT = {
@@ -30,7 +31,7 @@ DOCUMENT = {
 def passes(given_filter: dict[str, Any]) -> bool:
     """Return whether the example passes a filter."""
     parsed = parse_filter(given_filter)
-    return parsed is None or parsed.matches(CHUNK, DOCUMENT)
+    return parsed is None or matches(parsed, CHUNK, DOCUMENT)
 
 
 @each(
@@ -146,7 +147,7 @@ def test_a_filter_is_read_or_refused(given_filter: Any) -> None:
         parsed = parse_filter(given_filter)
     except FilterError:
         return
-    assert parsed is None or parsed.matches(CHUNK, DOCUMENT) in {True, False}
+    assert parsed is None or matches(parsed, CHUNK, DOCUMENT) in {True, False}
 
 
 @given(st.text(min_size=1, max_size=30), st.sampled_from(["$eq", "$like", "$ilike"]))

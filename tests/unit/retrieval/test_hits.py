@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.retrieval.algorithms import ALGORITHMS, BasicRetrieval, QueryTraversal
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import ExpandRequest, WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.retrieval.hits import Granularity
     from knowtrail.retrieval.protocols import Vector
-    from knowtrail.retrieval.readers.memory import MemoryGraph
+    from tests.memory_reader import MemoryGraph
 
 
 def small(draw: Any, chunk: Any) -> MemoryGraph:

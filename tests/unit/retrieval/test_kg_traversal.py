@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.retrieval.algorithms import KgTraversal, algorithm
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
-    from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
+    from tests.memory_reader import MemoryGraph
 
 
 def walk(graph: MemoryGraph, question: Vector, **options: Any) -> Trail:

@@ -28,13 +28,13 @@ from knowtrail.retrieval.protocols import (
     ModelRequest,
     WalkOptions,
 )
-from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.walk import RankedChunk
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
-    from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
+    from tests.memory_reader import MemoryGraph
 
 ASKED = WalkOptions(question="Which bird sings?")
 

@@ -16,14 +16,14 @@ from knowtrail.retrieval.algorithms import (
 )
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.protocols import Vector, Visit
-    from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
+    from tests.memory_reader import MemoryGraph
 
 HOPPING = [n for n in DETERMINISTIC if n not in (*ORDERED, "basic_retrieval")]
 

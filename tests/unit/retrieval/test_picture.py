@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.retrieval.algorithms import QueryTraversal
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.picture import walk_html
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.walk import Walk
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import ChunkText

@@ -9,14 +9,14 @@ import pytest
 from knowtrail.retrieval.algorithms import QueryTraversal
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from knowtrail.retrieval.protocols import Vector, Visit
-    from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
+    from tests.memory_reader import MemoryGraph
 
 
 def walk(graph: MemoryGraph, question: Vector, **options: Any) -> Trail:

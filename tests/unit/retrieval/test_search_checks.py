@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from knowtrail.eval.retrieval.bench import corpus_name
 from knowtrail.eval.retrieval.dataset import RetrievalDataset, Unit
+from knowtrail.graph.blocking import at_once
 from knowtrail.graph.errors import (
     CorpusDriftError,
     FilterError,
@@ -25,20 +26,22 @@ from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.traverse import _found as _as_dict
 from knowtrail.retrieval.cli.traverse import search as command
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.corpora import (
     CorpusInfo,
+    Ground,
     agreed_embedder,
     pick_corpus,
     question_vector,
 )
 from knowtrail.retrieval.display import show_result, stop_text
-from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.questions import Task, check_question
-from knowtrail.retrieval.readers.memory import MemoryReader
-from knowtrail.retrieval.search import Plan, SearchResult
+from knowtrail.retrieval.readers.opening import OpenReader
+from knowtrail.retrieval.search import SearchResult, asearched
 from knowtrail.retrieval.walk import StopReason
 from tests.cases import each
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 
 def info(name: str, **fields: Any) -> CorpusInfo:
@@ -50,8 +53,9 @@ def info(name: str, **fields: Any) -> CorpusInfo:
 def found_by(task: Task) -> SearchResult:
     """Run a search in memory."""
     reader = MemoryReader(random_graph(5), filter=task.filter)
-    trail, hits = run(reader, Plan(task=task).walking(random_query(5)))
-    return Plan(task=task).result("small", trail, hits, seconds=0.25)
+    start = Ground(corpus=info("small"), query=random_query(5))
+    opened = OpenReader(reader=Answering(reader), name="memory")
+    return at_once(asearched(opened, start, task, blocks=True))
 
 
 @each(
@@ -207,8 +211,7 @@ def test_control_characters_are_not_printed() -> None:
     """A corpus name or text cannot drive the terminal."""
     task = check_question("x")
     found = found_by(task)
-    trail, hits = found.walk, found.hits
-    evil = Plan(task=task).result("a\x1b[2Jb\nc", trail, hits, seconds=0.1)  # type: ignore[arg-type]
+    evil = replace(found, walk=replace(found.walk, corpus="a\x1b[2Jb\nc"))
     file = io.StringIO()
 
     show_result(evil, file)

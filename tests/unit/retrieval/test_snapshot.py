@@ -20,7 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import SnapshotError, StorageError, VectorError
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import (
     AnchorRequest,
@@ -28,7 +27,6 @@ from knowtrail.retrieval.protocols import (
     HomesRequest,
     ProjectionRequest,
 )
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.snapshot import files
@@ -42,6 +40,8 @@ from knowtrail.retrieval.snapshot.folder import (
     open_snapshot,
     snapshot_folder,
 )
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryGraph, MemoryReader
 from tests.snapshots import GraphSource, opened
 from tests.tiers import amount
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from knowtrail.retrieval.algorithms import algorithm
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.protocols import Vector
-    from knowtrail.retrieval.readers.memory import MemoryGraph
     from knowtrail.retrieval.walk import Trail
+    from tests.memory_reader import MemoryGraph
 
 NAMES = ("triangulation_average", "triangulation_geometric_3d", "triangulation_fulldim")
 

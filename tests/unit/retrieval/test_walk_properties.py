@@ -20,13 +20,13 @@ from knowtrail.retrieval.algorithms import (
     algorithm,
 )
 from knowtrail.retrieval.algorithms.rules import OWN, PUBLISHED
-from knowtrail.retrieval.conformance import ScriptedModel, random_graph, random_query
 from knowtrail.retrieval.cosine import cosines, ranked
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.hits import searching
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
 from tests.cases import each
+from tests.conformance import ScriptedModel, random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from knowtrail.retrieval.walk import Trail

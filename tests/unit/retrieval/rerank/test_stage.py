@@ -14,22 +14,25 @@ from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval.cli.traverse import _found as _as_dict
 from knowtrail.retrieval.cli.traverse import search as command
-from knowtrail.retrieval.conformance import random_graph, random_query
+from knowtrail.retrieval.corpora import CorpusInfo, Ground
 from knowtrail.retrieval.display import show_result
-from knowtrail.retrieval.driving import run
+from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.hits import Hit
 from knowtrail.retrieval.procedures.registry import keywords
 from knowtrail.retrieval.questions import check_question
-from knowtrail.retrieval.readers.memory import MemoryReader
+from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.rerank import LocalReranker
 from knowtrail.retrieval.rerank.stage import arerank_hits, stage_of
-from knowtrail.retrieval.search import Plan, SearchResult
+from knowtrail.retrieval.search import asearched
 from knowtrail.retrieval.walk import ChunkText, FoundSentence
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from knowtrail.retrieval.questions import Task
+    from knowtrail.retrieval.search import SearchResult
 
 NOWHERE = Settings(uri="bolt://127.0.0.1:1")
 
@@ -104,12 +107,11 @@ def _searched(task: Task, reranker: str | LocalReranker) -> SearchResult:
     """Run a search in memory and rerank it."""
     stage = stage_of(reranker, 20, k=task.k)
     assert stage is not None
-    plan = Plan(task=task, stage=stage)
-    walking = plan.walking(random_query(5))
-    trail, hits = run(MemoryReader(random_graph(5)), walking)
-    result = plan.result("small", trail, hits, seconds=0.25)
-    hits, reranked = rerank_hits(stage, task, hits)
-    return SearchResult(walk=result.walk, hits=hits, reranked=reranked)
+    small = CorpusInfo(name="small", embedder=None, query_prompt="", dimensions=None)
+    start = Ground(corpus=small, query=random_query(5))
+    reader = Answering(MemoryReader(random_graph(5)))
+    opened = OpenReader(reader=reader, name="memory")
+    return at_once(asearched(opened, start, task, stage=stage, blocks=True))
 
 
 def test_hits_come_in_the_order_of_the_reranker() -> None:

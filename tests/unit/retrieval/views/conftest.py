@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from knowtrail.retrieval.algorithms import QueryTraversal
-from knowtrail.retrieval.conformance import random_graph, random_query
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryReader
 from knowtrail.retrieval.views.reading import Passage, Passages
 from knowtrail.retrieval.walk import Walk
+from tests.conformance import random_graph, random_query
+from tests.memory_reader import MemoryReader
 
 SEED = 4
 

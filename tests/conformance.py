@@ -8,7 +8,6 @@ class TestMyReader(GraphReaderConformance):
 ```
 """
 
-# ruff: noqa: S101 - asserts are what a test class is made of
 from __future__ import annotations
 
 import hashlib
@@ -23,8 +22,8 @@ from knowtrail.retrieval.algorithms import ALGORITHMS, PUBLISHED_ALGORITHMS, alg
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import Nearest, StoredSentence, WalkOptions
-from knowtrail.retrieval.readers.memory import MemoryGraph, MemoryReader
 from knowtrail.retrieval.walk import ChunkText
+from tests.memory_reader import MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A graph held in numpy arrays and dictionaries, for tests and small corpora."""
+"""A graph held in numpy arrays and dictionaries, which every reader is measured by."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from knowtrail.retrieval.cosine import cosines, ranked
+from knowtrail.retrieval.filter_clauses import NONE_OF, AllOf, AnyOf
 from knowtrail.retrieval.projection import Moments, Projection, fit_projection
 from knowtrail.retrieval.protocols import (
     SAMPLE,
@@ -23,6 +24,7 @@ from knowtrail.retrieval.rerank.bm25 import bm25_scores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from knowtrail.retrieval.filter_clauses import Clause
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.protocols import (
         Nearest,
@@ -68,7 +70,7 @@ class MemoryReader:
         self._passing = [
             row
             for row, chunk in enumerate(graph.chunks)
-            if filter is None or filter.matches(*self._properties(chunk))
+            if filter is None or matches(filter, *self._properties(chunk))
         ]
         self._allowed = {graph.chunks[row].id for row in self._passing}
         self._members: defaultdict[str, list[str]] = defaultdict(list)
@@ -229,3 +231,71 @@ class MemoryReader:
             **self._graph.documents.get(chunk.document_id, {}),
         }
         return of_chunk, of_document
+
+
+def matches(
+    given: Filter, chunk: Mapping[str, Any], document: Mapping[str, Any]
+) -> bool:
+    """Return whether a chunk passes, by its properties and those of its document.
+
+    They have the names of the graph; `themes` and `categories` list names.
+    """
+    return holds(given.clause, chunk, document)
+
+
+def holds(
+    clause: Clause, chunk: Mapping[str, Any], document: Mapping[str, Any]
+) -> bool:
+    """Return whether a clause holds, as `_cypher`'s would."""
+    if isinstance(clause, AllOf):
+        return all(holds(part, chunk, document) for part in clause.parts)
+    if isinstance(clause, AnyOf):
+        return any(holds(part, chunk, document) for part in clause.parts)
+    field = clause.field
+    if field.owner == "chunk":
+        return _test(clause.operator, chunk.get(field.name), clause.value)
+    if not field.many:
+        return _test(clause.operator, document.get(field.name), clause.value)
+    key = {"theme": "themes", "category": "categories"}.get(field.owner, field.name)
+    operator = NONE_OF.get(clause.operator, clause.operator)
+    found = any(_test(operator, v, clause.value) for v in document.get(key) or ())
+    return found if operator == clause.operator else not found
+
+
+def _test(operator: str, value: Any, operand: Any) -> bool:
+    """Compare a value as Cypher does; what Cypher calls null is false."""
+    if value is None:
+        return False
+    if operator in {"$in", "$nin"}:
+        found = any(_equal(value, member) for member in operand)
+        return found if operator == "$in" else not found
+    if operator in {"$eq", "$ne"}:
+        return _equal(value, operand) == (operator == "$eq")
+    if operator == "$like":
+        return isinstance(value, str) and operand in value
+    if operator == "$ilike":
+        return isinstance(value, str) and operand.lower() in value.lower()
+    if operator == "$between":
+        low, high = operand
+        return _ordered(low, value, equal=True) and _ordered(value, high, equal=True)
+    if operator in {"$lt", "$lte"}:
+        return _ordered(value, operand, equal=operator == "$lte")
+    return _ordered(operand, value, equal=operator == "$gte")
+
+
+def _kind(value: object) -> str:
+    """Return the group of types within which Cypher compares."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float) else type(value).__name__
+
+
+def _equal(left: Any, right: Any) -> bool:
+    """Return whether two values are equal in Cypher: true is not 1."""
+    return _kind(left) == _kind(right) and bool(left == right)
+
+
+def _ordered(low: Any, high: Any, *, equal: bool) -> bool:
+    if _kind(low) != _kind(high) or _kind(low) not in {"boolean", "number", "str"}:
+        return False
+    return bool(low <= high if equal else low < high)
