@@ -18,10 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
+from rdflib import Graph, URIRef
+from rdflib.namespace import RDF
 
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import read_json_lines
+from knowtrail.graph.rdf.mapping import Mapping as RdfMapping
+from knowtrail.graph.rdf.run import triple_terms
+from knowtrail.graph.rdf.triples import node_triples
+from knowtrail.graph.rdf.values import node_term
 from knowtrail.ingest.custodians import (
     CLASS_NAMES,
     Custodian,
@@ -35,19 +41,15 @@ from knowtrail.ingest.prepare import document_id
 from knowtrail.ingest.records import Failure
 from knowtrail.retrieval.specificity.class_scores import FILTERED
 from knowtrail.retrieval.specificity.conversation import Conversation
-from knowtrail.retrieval.specificity.gazetteer import place_name
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer, place_name
 from knowtrail.retrieval.specificity.phrases import things
 from knowtrail.retrieval.specificity.quantities import read_number
 from knowtrail.retrieval.specificity.query_templates import SLOT_TYPES, each_of
+from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
 
 if TYPE_CHECKING:
-    from rdflib import Graph
-
     from knowtrail.retrieval.specificity.execution import Execution
-    from knowtrail.retrieval.specificity.template_pipeline import (
-        PipelineResult,
-        TemplatePipeline,
-    )
+    from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
     from knowtrail.retrieval.specificity.understanding import Understanding
 
 _DATA = Path(__file__).with_name("data")
@@ -168,15 +170,7 @@ def custodians_of(path: Path) -> tuple[Custodian, ...]:
 
 def graph_of(custodians: Iterable[Custodian]) -> Graph:
     """Return institutions as RDF in memory, as the live graph answers."""
-    from rdflib import Graph, URIRef
-    from rdflib.namespace import RDF
-
-    from knowtrail.graph.rdf.mapping import Mapping
-    from knowtrail.graph.rdf.run import triple_terms
-    from knowtrail.graph.rdf.triples import node_triples
-    from knowtrail.graph.rdf.values import node_term
-
-    mapping = Mapping()
+    mapping = RdfMapping()
     graph = Graph(bind_namespaces="none")
     for custodian in custodians:
         properties = custodian.properties(_CORPUS)
@@ -192,9 +186,7 @@ def graph_of(custodians: Iterable[Custodian]) -> Graph:
 
 def key_of(custodians: Sequence[Custodian], corpus: str | None = None) -> Key:
     """Return what answers are judged by, of a corpus or of a graph in memory."""
-    from knowtrail.graph.rdf.mapping import Mapping
-
-    mapping, name = Mapping(), corpus or _CORPUS
+    mapping, name = RdfMapping(), corpus or _CORPUS
     institutions = {one.ghcid: one for one in custodians if one.ghcid}
     ghcids: dict[str, str] = {}
     for code, one in institutions.items():
@@ -211,9 +203,6 @@ def memory_pipeline(
     custodians: Sequence[Custodian], understanding: Understanding | None = None
 ) -> TemplatePipeline:
     """Return a pipeline over institutions in memory, which searches no chunks."""
-    from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
-    from knowtrail.retrieval.specificity.template_pipeline import TemplatePipeline
-
     names = build_gazetteer(map(asdict, custodians))
     graph = graph_of(custodians)
     return TemplatePipeline(graph, names, understanding=understanding)

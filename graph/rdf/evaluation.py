@@ -20,7 +20,7 @@ from rdflib.plugins.sparql.evalutils import _ebv
 from rdflib.plugins.sparql.parser import parseQuery, parseUpdate
 from rdflib.plugins.sparql.processor import SPARQLResult
 from rdflib.plugins.sparql.sparql import FrozenBindings, Query, QueryContext
-from rdflib.query import Result, ResultRow
+from rdflib.query import ResultRow
 from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
@@ -29,7 +29,6 @@ from knowtrail.graph.rdf.patterns import Alternative, block_of
 from knowtrail.graph.rdf.plan import Component, Plan, batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
 from knowtrail.graph.rdf.translation import ask
-from knowtrail.graph.rdf.values import Solution, xsd_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.parserutils import CompValue
 
     from knowtrail.graph.rdf.patterns import Pattern
+    from knowtrail.graph.rdf.values import Solution
 
 
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
@@ -231,24 +231,7 @@ def register() -> None:
         rdflib.NORMALIZE_LITERALS = cast("bool", _Normalizing(usual))
 
 
-def answer(
-    graph: Callable[[], Graph],
-    query: Any,
-    *,
-    namespaces: Dictionary[str, Any],
-    bindings: Dictionary[str, Any],
-    base: str | None,
-) -> Result:
-    """Answer a query over a graph of ours, or raise `RdfError`."""
-    found = parsed(query, namespaces, base)
-    held = {name: xsd_written(term) for name, term in bindings.items()}
-    return LiveResult(
-        lambda: _begun(graph(), found, held, base),
-        found.prologue.namespace_manager.namespaces,
-    )
-
-
-def _begun(
+def begin(
     graph: Graph, query: Query, bindings: Dictionary[str, Any], base: str | None
 ) -> Dictionary[str, Any]:
     """Begin to answer; triples that RDF does not have are not made (16.2)."""

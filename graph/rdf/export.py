@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
+import pyoxigraph
+
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import (
     InputError,
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from collections.abc import Mapping as Dictionary
 
-    from pyoxigraph import NamedNode, RdfFormat
-
     from knowtrail.graph.db.connection import Connection
 
 ESCAPED = "escaped"
@@ -54,37 +54,17 @@ SUFFIXES: dict[str, str] = packaged(__package__, "vocabulary.toml")["suffixes"]
 """Ending of a file's name -> its format."""
 
 
-def oxigraph_format(form: str) -> RdfFormat:
+def oxigraph_format(form: str) -> pyoxigraph.RdfFormat:
     """Return what Oxigraph calls one of `FORMATS`."""
-    from pyoxigraph import RdfFormat
-
     ending = next(suffix for suffix, name in SUFFIXES.items() if name == form)
-    found = RdfFormat.from_extension(ending.removeprefix("."))
-    return cast("RdfFormat", found)
-
-
-def _write(
-    triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
-) -> None:
-    """Write triples, those of one subject together, blank nodes as IRIs."""
-
-    def solid(term: Any) -> Any:
-        is_blank = isinstance(term, str) and term.startswith("_:")
-        return mapping.vocabulary.skolem(term) if is_blank else term
-
-    triples = ((solid(s), p, solid(o)) for s, p, o in triples)
-    if form == "json-ld":
-        stream.writelines(_jsonld(triples, mapping.foreign))
-    else:
-        _write_by_oxigraph(triples, mapping, form, stream)
+    found = pyoxigraph.RdfFormat.from_extension(ending.removeprefix("."))
+    return cast("pyoxigraph.RdfFormat", found)
 
 
 def _write_by_oxigraph(
     triples: Iterable[Triple], mapping: Mapping, form: str, stream: TextIO
 ) -> None:
     # In N-Triples the prefixes of others stand in comments.
-    import pyoxigraph
-
     class Target:
         """What Oxigraph writes to: bytes, in pieces of any length."""
 
@@ -132,9 +112,7 @@ def _write_by_oxigraph(
         raise RdfError(msg) from error
 
 
-def _object(found: str | Value, name: Callable[[str], NamedNode]) -> Any:
-    import pyoxigraph
-
+def _object(found: str | Value, name: Callable[[str], pyoxigraph.NamedNode]) -> Any:
     if isinstance(found, str):
         return name(found)
     if found.language:
@@ -235,14 +213,19 @@ def export_rdf(
         progress("Writing RDF", nodes, row["mapped"])
 
     def counted() -> Iterator[Triple]:
-        for triple in graph_triples(
+        solid = run.mapping.vocabulary.skolem
+        for subject, predicate, found in graph_triples(
             run, run.mapping, corpus=corpus, embeddings=embeddings, node_done=done
         ):
             counts["triples"] += 1
-            yield triple
+            end = found if isinstance(found, Value) else solid(found)
+            yield solid(subject), predicate, end
 
     with _opened(file) as stream:
-        _write(counted(), run.mapping, form, stream)
+        if form == "json-ld":
+            stream.writelines(_jsonld(counted(), run.mapping.foreign))
+        else:
+            _write_by_oxigraph(counted(), run.mapping, form, stream)
     left_out = row["all"] - counts["nodes"] if corpus is None else 0
     return ExportReport(
         triples=counts["triples"], nodes=counts["nodes"], left_out=max(0, left_out)

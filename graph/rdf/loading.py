@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.db.driver import Counters, translate_errors
 from knowtrail.graph.db.labels import LABELS as ALL_LABELS
 from knowtrail.graph.db.schema import (
     apply_schema,
@@ -341,9 +342,8 @@ class _Import:
 
     def _write(self, steps: list[_Step]) -> tuple[int, int]:
         """Run statements in one transaction; return nodes and relationships created."""
-        # The corpora whose texts they change are marked in the same transaction.
-        from knowtrail.graph.db.driver import Counters, translate_errors
 
+        # The corpora whose texts they change are marked in the same transaction.
         def work(tx: Any) -> Counters:
             total, touched = Counters(), set[str]()
             for text, params, marks in steps:

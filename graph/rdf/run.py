@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+from neo4j import Query, Session
 from rdflib.paths import InvPath, MulPath
 from rdflib.term import BNode, Literal, URIRef, Variable
 
@@ -24,8 +25,6 @@ from knowtrail.graph.rdf.vocabulary import Value, Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Mapping as Dictionary
-
-    from neo4j import Session
 
     from knowtrail.graph.db.connection import Connection
 
@@ -177,10 +176,7 @@ class Run:
 
     def __call__(self, text: str, params: dict[str, Any]) -> Iterator[Sequence[Any]]:
         """Run a statement and yield the values of its rows."""
-        import neo4j
-
-        self.check()
-        timed = neo4j.Query(text, timeout=max(0.05, self.deadline - time.monotonic()))
+        timed = Query(text, timeout=max(0.05, self.left()))
         session = self.connection.session(default_access_mode="READ", fetch_size=500)
         self._sessions.add(session)
         try:

@@ -21,6 +21,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 from xml.parsers import expat
 
+import pyoxigraph
+
 from knowtrail.graph.errors import RdfError, SourceError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.files.packaged import packaged
@@ -176,8 +178,6 @@ def parse(path: Path, staging: Staging, *, form: str, base: str) -> None:
 
 
 def _parse(stream: BinaryIO, staging: Staging, form: str, base: str) -> None:
-    import pyoxigraph
-
     def read(source: Any, kind: pyoxigraph.RdfFormat) -> None:
         triples = pyoxigraph.parse(source, kind, base_iri=base)
         for triple in triples:

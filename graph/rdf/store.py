@@ -17,9 +17,16 @@ from rdflib.plugins.stores.memory import Memory, SimpleMemory
 from rdflib.term import Literal, URIRef
 
 from knowtrail.graph.errors import RdfError
-from knowtrail.graph.rdf.evaluation import READ_ONLY, answer, register
+from knowtrail.graph.rdf.evaluation import (
+    READ_ONLY,
+    LiveResult,
+    begin,
+    parsed,
+    register,
+)
 from knowtrail.graph.rdf.run import Prepared, Run, triple_terms
 from knowtrail.graph.rdf.triples import graph_triples
+from knowtrail.graph.rdf.values import xsd_written
 from knowtrail.graph.rdf.vocabulary import DEFAULT_BASE, PREFIXES, Vocabulary
 
 if TYPE_CHECKING:
@@ -73,12 +80,12 @@ class _Answering:
             QueryTimeoutError: If it takes longer than it may, over the live store.
         """
         store: Any = self
-        return answer(
-            store.reader(queryGraph),
-            query,
-            namespaces={**dict(store.namespaces()), **(initNs or {})},
-            bindings=initBindings or {},
-            base=options.get("base"),
+        opened, base = store.reader(queryGraph), options.get("base")
+        found = parsed(query, {**dict(store.namespaces()), **(initNs or {})}, base)
+        held = {name: xsd_written(term) for name, term in (initBindings or {}).items()}
+        return LiveResult(
+            lambda: begin(opened(), found, held, base),
+            found.prologue.namespace_manager.namespaces,
         )
 
 
@@ -105,12 +112,12 @@ class LiveStore(_Answering, SimpleMemory):
         if self._run is not None:
             raise NotImplementedError
 
-        def begun() -> Graph:
+        def opened() -> Graph:
             snapshot = copy(self)
             snapshot._run = self.run()
             return _PathGraph(store=snapshot, bind_namespaces="none")
 
-        return begun
+        return opened
 
     def update(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse with `RdfError`."""

@@ -14,9 +14,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time, timezone
 from decimal import Decimal, InvalidOperation
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from neo4j.spatial import CartesianPoint, Point, WGS84Point
+from neo4j.time import Date, DateTime, Duration, Time
 from rdflib.term import BNode, Literal, Node, URIRef
 
 from knowtrail.graph.db.driver import Zone
@@ -63,9 +65,6 @@ def literal_of(value: Any, vocabulary: Vocabulary) -> Value:
 
 
 def _driver_literal(value: Any, vocabulary: Vocabulary) -> Value:
-    from neo4j.spatial import Point
-    from neo4j.time import Date, DateTime, Duration, Time
-
     if isinstance(value, Point):
         return Value(_point_text(value, vocabulary), f"{GEO}wktLiteral")
     if isinstance(value, Duration):
@@ -127,32 +126,10 @@ def value_of(literal: Value, vocabulary: Vocabulary) -> Any:
         if literal.datatype == f"{GEO}wktLiteral":
             return _point_value(literal.text, vocabulary)
         kind = literal.datatype.replace(own, "own ").replace(XSD, "xsd ")
-        reader = _readers().get(kind)
+        reader = _READERS.get(kind)
         return None if reader is None else reader(literal.text)
     except (ValueError, OverflowError, InvalidOperation, struct.error):
         return None
-
-
-@cache
-def _readers() -> dict[str, Callable[[str], Any]]:
-    """Return what reads literals of datatypes of XSD and of ours."""
-    from neo4j.time import Date, DateTime, Duration, Time
-
-    return {
-        "xsd integer": _integer,
-        "xsd boolean": {"true": True, "1": True, "false": False, "0": False}.get,
-        "xsd double": float,
-        "xsd base64Binary": partial(base64.b64decode, validate=True),
-        "xsd duration": Duration.from_iso_format,
-        "xsd date": lambda text: Date.from_native(date.fromisoformat(text)),
-        "xsd dateTime": lambda text: DateTime.from_native(datetime.fromisoformat(text)),
-        "xsd time": lambda text: Time.from_native(time.fromisoformat(text)),
-        "own float32Vector": partial(_vector, "f", 4),
-        "own float64Vector": partial(_vector, "d", 8),
-        "own duration": partial(_own_duration, Duration),
-        "own dateTime": partial(_own_time, DateTime),
-        "own time": partial(_own_time, Time),
-    }
 
 
 def _integer(text: str) -> int | None:
@@ -165,15 +142,14 @@ def _vector(form: str, size: int, text: str) -> list[float] | None:
     return list(struct.unpack(f"<{len(raw) // size}{form}", raw)) or None
 
 
-def _own_duration(kind: Any, text: str) -> Any:
+def _own_duration(text: str) -> Duration | None:
     found = _OWN_DURATION.fullmatch(text)
     parts = {} if found is None else found.groupdict()
-    return kind(**{name: int(part) for name, part in parts.items()}) if parts else None
+    numbers = {name: int(part) for name, part in parts.items()}
+    return Duration(**numbers) if numbers else None
 
 
 def _point_value(text: str, vocabulary: Vocabulary) -> Any:
-    from neo4j.spatial import CartesianPoint, WGS84Point
-
     found = _WKT.fullmatch(text)
     if found is None:
         return None
@@ -199,6 +175,24 @@ def _own_time(kind: Any, text: str) -> Any:
         return whole
     # The driver would store UTC as a named zone.
     return whole.replace(tzinfo=Zone(zone, shift) if zone else timezone(shift))
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "xsd integer": _integer,
+    "xsd boolean": {"true": True, "1": True, "false": False, "0": False}.get,
+    "xsd double": float,
+    "xsd base64Binary": partial(base64.b64decode, validate=True),
+    "xsd duration": Duration.from_iso_format,
+    "xsd date": lambda text: Date.from_native(date.fromisoformat(text)),
+    "xsd dateTime": lambda text: DateTime.from_native(datetime.fromisoformat(text)),
+    "xsd time": lambda text: Time.from_native(time.fromisoformat(text)),
+    "own float32Vector": partial(_vector, "f", 4),
+    "own float64Vector": partial(_vector, "d", 8),
+    "own duration": _own_duration,
+    "own dateTime": partial(_own_time, DateTime),
+    "own time": partial(_own_time, Time),
+}
+"""What reads literals of datatypes of XSD and of ours."""
 
 
 def is_vector(value: Any) -> bool:

@@ -151,9 +151,10 @@ class Vocabulary:
         found = _BLANK.fullmatch(uri)
         return None if found is None else f"_:{found[1]}"
 
-    def skolem(self, blank: str) -> str:
-        """Return the IRI that stands for a blank node in files."""
-        return f"{self.base}.well-known/genid/{blank.removeprefix('_:')}"
+    def skolem(self, iri: str) -> str:
+        """Return the IRI that stands for a blank node in files, any other as it is."""
+        is_blank = iri.startswith("_:")
+        return f"{self.base}.well-known/genid/{iri[2:]}" if is_blank else iri
 
     def unskolem(self, iri: str) -> str:
         """Return the blank node that an IRI stands for, any other IRI as it is."""

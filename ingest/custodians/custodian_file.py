@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import resources
 from itertools import islice, permutations
 from pathlib import Path
@@ -100,14 +100,14 @@ def custodian_of(
     if not name:
         raise InputError("it has no name")
     row = dict(row)
-    reader = _Reader(row, place, findings)
+    reader = _Reader(row, place, findings, towns, guess=guess)
     state = _leave_out_misplaced(reader, misplaced)
     _leave_out_long(reader)
     ghcid, isil = _identifiers(reader)
     date = reader.read("founded", read_date)
     values: dict[str, Any] = {
-        **_type(reader, ghcid, guess=guess),
-        **_place(reader, ghcid, towns, state or country, guess=guess),
+        **_type(reader, ghcid),
+        **_place(reader, ghcid, state or country),
         "isil": isil,
         "ghcid": ghcid.text if ghcid else None,
         "founded": date[0] if date else None,
@@ -133,6 +133,9 @@ class _Reader:
     row: dict[str, str]
     place: str
     findings: Findings
+    towns: Towns
+    _: KW_ONLY
+    guess: bool
 
     def read(self, name: str, parse: Callable[[str], _T]) -> _T | None:
         text = self.row.get(name)
@@ -239,11 +242,11 @@ def _mend_address(reader: _Reader) -> None:
         row["url"] = address
 
 
-def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any]:
+def _type(reader: _Reader, ghcid: Ghcid | None) -> dict[str, Any]:
     row, confidence, rule = reader.row, 1.0, None
     letter = reader.stated("type", read_type, ghcid)
     if letter is None:
-        found = guess_type(row["name"], row.get("url")) if guess else None
+        found = guess_type(row["name"], row.get("url")) if reader.guess else None
         letter, confidence, rule = reader.guessed("type", found)
     letter = letter or "U"
     return {
@@ -254,22 +257,15 @@ def _type(reader: _Reader, ghcid: Ghcid | None, *, guess: bool) -> dict[str, Any
     }
 
 
-def _place(
-    reader: _Reader,
-    ghcid: Ghcid | None,
-    towns: Towns,
-    default: str | None,
-    *,
-    guess: bool,
-) -> dict[str, Any]:
-    row = reader.row
+def _place(reader: _Reader, ghcid: Ghcid | None, default: str | None) -> dict[str, Any]:
+    row, guess = reader.row, reader.guess
     address, postcode = row.get("address", ""), row.get("postcode", "")
     code = reader.stated("country", _country, ghcid)
     if code is None and guess and (found := guess_country(address, postcode)):
         code, _, _ = reader.guessed("country", found)
     city, confidence, rule = row.get("city"), 1.0, None
     if not city:
-        told = guess_city(address, towns, postcode) if guess else None
+        told = guess_city(address, reader.towns, postcode) if guess else None
         city, confidence, rule = reader.guessed("city", told)
     return {
         "city": _clean(city) if city else None,

@@ -41,18 +41,11 @@ READ = 90.0
 
 _ABOUT = 10  # years before and after the one that is asked for around
 
-OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+OPPOSITE: dict[str, str] = _DATA["opposite"]
 """Operator -> what it is where it is negated."""
 
-DATES = {"lt": "before", "gt": "after", "ge": "since", "le": "until", "eq": "in"}
-AMOUNTS = {
-    "lt": "below",
-    "gt": "above",
-    "ge": "at_least",
-    "le": "at_most",
-    "eq": "equal",
-}
-
+DATES: dict[str, str] = _DATA["dates"]
+AMOUNTS: dict[str, str] = _DATA["amounts"]
 
 _PROTECTED = frozenset({"een", "\u00e9\u00e9n", "one", "a", "first", "eerste", "eerst"})
 _RUN = re.compile(r"[^\W\d_]+(?:[ -][^\W\d_]+){0,3}")
