@@ -32,7 +32,7 @@ from knowtrail.ingest.bulk.spool import LINKING, Spool
 from knowtrail.ingest.corpus import known_corpus, work_key
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.pipeline import ingest_locked
+from knowtrail.ingest.pipeline import Ingest
 from knowtrail.ingest.records import position
 from knowtrail.ingest.terms import TERM_RULES
 from knowtrail.ingest.vector_file import storage_errors
@@ -134,19 +134,17 @@ def load_corpus(
     chosen = options or IngestOptions()
     with corpus_lock(settings.home, connection, corpus, lease=False):
         with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
-            report = ingest_locked(
+            report = Ingest(
                 spool,
-                sources,
-                corpus=corpus,
-                embedder=embedder if engine else served_embedder(connection, embedder),
-                settings=settings,
-                options=chosen,
-                cleanup=cleanup,
-                progress=progress,
-                engine=engine,
+                corpus,
+                embedder if engine else served_embedder(connection, embedder),
+                settings,
+                chosen,
+                cleanup,
+                progress,
                 work=spool.work,
                 write=spool.write_documents,
-            )
+            ).run(sources, engine)
             with report.timed("files"):
                 indexes = {
                     "hnsw": hnsw_settings(connection),
