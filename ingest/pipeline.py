@@ -156,6 +156,10 @@ def _hash(raw: RawDocument | ReadyDocument) -> str:
         return ""
 
 
+def _identity(one: _Document) -> str:
+    return (one.document if isinstance(one, EmbeddedDocument) else one).id
+
+
 @dataclass(eq=False)
 class Ingest:
     """What `ingest_corpus` does, for a caller that holds the corpus' lock.
@@ -294,33 +298,26 @@ class Ingest:
         tell: Callable[[str, int], None],
     ) -> list[EmbeddedDocument]:
         """Embed (document, replaces) pairs, but for what has vectors or is stored."""
-        stored = self._stored_vectors([
-            (one.document if isinstance(one, EmbeddedDocument) else one).id
-            for one, replaces in waiting
-            if replaces
-        ])
-        ready = [
-            replace(
-                document,
-                replaces=replaces,
-                kept=frozenset(kept_texts(document.document, stored)),
-            )
-            for document, replaces in waiting
-            if isinstance(document, EmbeddedDocument)
-        ]
-        prepared = [
-            (document, replaces)
-            for document, replaces in waiting
-            if isinstance(document, PreparedDocument)
-        ]
-        return ready + embed_documents(
-            prepared,
+        replaced = {_identity(document) for document, replaces in waiting if replaces}
+        stored = self._stored_vectors(sorted(replaced))
+        documents = [document for document, _ in waiting]
+        embedded = [d for d in documents if isinstance(d, EmbeddedDocument)]
+        embedded += embed_documents(
+            [d for d in documents if isinstance(d, PreparedDocument)],
             embedder=self._embedder,
             stored=stored,
             themes=themes,
             fail=self._fail,
             tell=tell,
         )
+        return [
+            replace(
+                one,
+                replaces=one.document.id in replaced,
+                kept=frozenset(kept_texts(one.document, stored)),
+            )
+            for one in embedded
+        ]
 
     def _stored_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         if not ids:

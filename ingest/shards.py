@@ -199,7 +199,7 @@ class ShardEmbedder:
         import pyarrow as pa
 
         why: dict[int, str] = {}  # by object: two rows may be of one id
-        wanted = [(d, False) for _, d in group if d is not None and d.size]
+        wanted = [d for _, d in group if d is not None and d.size]
         done: dict[int, EmbeddedDocument] = {}
         while wanted:
             try:
