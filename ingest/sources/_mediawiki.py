@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -233,12 +233,12 @@ class Found:
     is_article: bool = False
 
 
+@dataclass
 class _Answer:
-    def __init__(self) -> None:
-        self.moved: dict[str, str] = {}
-        self.redirects: dict[str, str] = {}
-        self.pages: dict[str, dict[str, Any]] = {}
-        self.elsewhere: set[str] = set()
+    moved: dict[str, str] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    elsewhere: set[str] = field(default_factory=set)
 
     def add(self, part: dict[str, Any]) -> None:
         """Add one part; continuations bring what is missing of pages."""
@@ -257,23 +257,17 @@ class _Answer:
         return title, hops
 
 
+@dataclass(eq=False)
 class ArticleReader:
     """Reads articles of one wiki, each once for as long as the reader lives."""
 
-    def __init__(
-        self,
-        api: MediaWikiApi,
-        *,
-        source: str,
-        language: str,
-        keep_disambiguation: bool = False,
-    ) -> None:
-        self._api = api
-        self._source = source
-        self._language = language
-        self._keep_disambiguation = keep_disambiguation
-        self._given: dict[str, bool] = {}
-        self._redirects: set[str] = set()
+    api: MediaWikiApi
+    _: KW_ONLY
+    source: str
+    language: str
+    keep_disambiguation: bool = False
+    _given: dict[str, bool] = field(default_factory=dict, init=False)
+    _redirects: set[str] = field(default_factory=set, init=False)
 
     def read(self, titles: Sequence[str]) -> list[Found]:
         """Return what each title leads to, in order."""
@@ -282,7 +276,7 @@ class ArticleReader:
             "",
             *(repaired(t).replace(_SEPARATOR, " ") for t in titles),
         ])
-        for part in self._api.query({"titles": joined, **_PARAMETERS}):
+        for part in self.api.query({"titles": joined, **_PARAMETERS}):
             answer.add(part)
         return [self._found(repaired(title), answer) for title in titles]
 
@@ -296,7 +290,7 @@ class ArticleReader:
             "srinfo": "",
             "srprop": "",
         }
-        for part in self._api.query(parameters):
+        for part in self.api.query(parameters):
             for row in _rows(part, "search"):
                 yield str(row.get("title"))
 
@@ -310,7 +304,7 @@ class ArticleReader:
             "srprop": "",
         }
         try:
-            part = next(self._api.query(parameters), {})
+            part = next(self.api.query(parameters), {})
         except SourceError:
             return ""
         info = part.get("searchinfo")
@@ -325,12 +319,12 @@ class ArticleReader:
         if page is None or not page.get("pageid") or page.get("missing"):
             return Found(items=(self._lost(title, last, page, answer),))
         redirects = [
-            RawRedirect(title=start, target=end, source=self._source)
+            RawRedirect(title=start, target=end, source=self.source)
             for start, end in hops
             if start not in self._redirects
         ]
         self._redirects.update(start for start, _ in hops)
-        identity = f"{self._source}/{page['pageid']}"
+        identity = f"{self.source}/{page['pageid']}"
         if identity in self._given:
             return Found(items=tuple(redirects), is_article=self._given[identity])
         item = self._article(page, identity)
@@ -373,11 +367,11 @@ class ArticleReader:
             return LeftOut(title=title, reason="empty", source_id=identity)
         if target := redirect_target(text):
             return RawRedirect(
-                title=title, target=target, source=self._source, source_id=identity
+                title=title, target=target, source=self.source, source_id=identity
             )
         props = page.get("pageprops")
         marked = isinstance(props, dict) and "disambiguation" in props
-        if not self._keep_disambiguation and (marked or is_disambiguation(text)):
+        if not self.keep_disambiguation and (marked or is_disambiguation(text)):
             return LeftOut(title=title, reason="disambiguation", source_id=identity)
         url = page.get("canonicalurl") or page.get("fullurl")
         number = revision.get("revid")
@@ -387,9 +381,9 @@ class ArticleReader:
             raw=repaired(text),
             markup="wikitext",
             url=None if url is None else str(url),
-            source=self._source,
+            source=self.source,
             revision=None if number is None else str(number),
-            language=self._language,
+            language=self.language,
         )
 
 
