@@ -14,6 +14,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files.packaged import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -177,16 +178,9 @@ def _check_number(what: str, value: float | None) -> None:
 
 
 SHOWN = 40
-_NAMES = {
-    "BARE": "a text",
-    "LSQB": "'[number]'",
-    "NUMBER": "a number from 0 to 1",
-    "STRING": "a text in quotes",
-    "SYMBOL": "'!', '.' or '~'",
-    "LEVEL": "high, medium or low",
-    "_NL": "the end of the line",
-    "$END": "the end",
-}
+_NAMES: dict[str, str] = packaged("knowtrail.ingest.extraction", "words.toml")[
+    "terminals"
+]
 
 
 def parse(text: str, *, sections: Iterable[str] | None = None) -> SknBlock:
