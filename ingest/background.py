@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +22,6 @@ class Background:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-write")
         self._pending: list[Future[Any]] = []
         self._waiting = waiting
-        self._broken = threading.Event()
         self.results: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -37,25 +35,23 @@ class Background:
         """Queue a call, waiting while too many are queued."""
         while len(self._pending) >= self._waiting:
             self._take()
-        self._pending.append(self._pool.submit(self._run, call, *args))
+        before = self._pending[-1] if self._pending else None
+        self._pending.append(self._pool.submit(_after, before, call, *args))
 
     def wait(self) -> None:
         """Wait for all queued calls."""
         while self._pending:
             self._take()
 
-    def _run(self, call: Callable[..., Any], *args: Any) -> Any:
-        """Call, unless a call before this one failed."""
-        if self._broken.is_set():
-            return None
-        try:
-            return call(*args)
-        except BaseException:
-            self._broken.set()
-            raise
-
     def _take(self) -> None:
         self.results.append(self._pending.pop(0).result())
+
+
+def _after(before: Future[Any] | None, call: Callable[..., Any], *args: Any) -> Any:
+    """Call, unless the call before this one failed."""
+    if before is not None:
+        before.result()
+    return call(*args)
 
 
 _END: Any = object()

@@ -22,6 +22,7 @@ from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.models.prompts import fitting, marked
 from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
+from knowtrail.graph.vectors import cosines_between
 from knowtrail.ingest.keys import normalise_name
 
 if TYPE_CHECKING:
@@ -97,8 +98,12 @@ class KeyphraseThemes:
 
     def _ranked(self, text: str, candidates: list[str]) -> list[str]:
         phrases = sorted(candidates)
-        (near,) = _cosines(self._vectors([text]), vectors := self._vectors(phrases))
-        chosen = _differing(near, _cosines(vectors, vectors), diversity=self._diversity)
+        (near,) = cosines_between(
+            self._vectors([text]), vectors := self._vectors(phrases)
+        )
+        chosen = _differing(
+            near, cosines_between(vectors, vectors), diversity=self._diversity
+        )
         return [
             phrases[place]
             for place in sorted(chosen, key=lambda i: (-round(near[i], 4), phrases[i]))
@@ -110,19 +115,6 @@ class KeyphraseThemes:
         )
         vectors = np.asarray(encode(texts), dtype=np.float64)
         return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
-
-
-def _cosines(
-    rows: npt.NDArray[np.float64], columns: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the cosine of each pair, 0 for a vector of zeros."""
-    lengths = [np.linalg.norm(part, axis=1, keepdims=True) for part in (rows, columns)]
-    one, other = (
-        part / np.where(length == 0, 1.0, length)
-        for part, length in zip((rows, columns), lengths, strict=True)
-    )
-    found: npt.NDArray[np.float64] = one @ other.T
-    return found
 
 
 def _differing(

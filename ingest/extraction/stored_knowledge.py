@@ -11,6 +11,7 @@ import numpy as np
 from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.prompts import whole_characters
+from knowtrail.graph.vectors import cosines_between
 from knowtrail.ingest.extraction.skn.notation import SknBlock
 from knowtrail.ingest.keys import camel_case, content_key, normalise_name
 
@@ -263,7 +264,7 @@ def supports(
     except VectorError:
         return []
     sentences = np.asarray([row["vector"] for row in rows], dtype=np.float64)
-    scores = _unit(facts) @ _unit(sentences).T
+    scores = cosines_between(facts.astype(np.float64), sentences)
     found = []
     for index, fact in enumerate(knowledge.facts):
         best = np.argsort(-scores[index], kind="stable")[:MOST_SUPPORTS]
@@ -278,13 +279,6 @@ def supports(
             if scores[index, place] >= SUPPORT
         ]
     return found
-
-
-def _unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    wide = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit: np.ndarray[Any, Any] = wide / np.where(lengths > 0, lengths, 1.0)
-    return unit
 
 
 def store(
