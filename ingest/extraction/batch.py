@@ -307,18 +307,14 @@ def _answers(
     """Yield sources with what the model made of them, as they are done."""
     # The threads that wait for the model are daemons: one who stops the program does
     # not wait for answers that nobody reads.
-    waiting: queue.SimpleQueue[ExtractionSource] = queue.SimpleQueue()
-    for source in sources:
-        waiting.put(source)
+    waiting = iter(list(sources))
     results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException]
     results = queue.Queue(maxsize=2 * concurrency)
     stopped = threading.Event()
 
     def work() -> None:
-        while not stopped.is_set():
-            try:
-                source = waiting.get_nowait()
-            except queue.Empty:
+        for source in waiting:
+            if stopped.is_set():
                 return
             try:
                 results.put((source, extract(source)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files.lines import no_constant
@@ -122,7 +122,10 @@ class JsonlSource(PathsSource):
                     first = f"{item.title}: {item.message}"
                 yield item
         if not usable:
-            _refuse(self.name, first)
+            msg = f"{self.name} has no records: it should have one JSON object a line."
+            if first:
+                msg = f"No line of {self.name} is a usable record. The first: {first}."
+            raise SourceError(msg)
 
     def _read(self, path: AnyPath, file: LineFile, before: int = 0) -> Iterator[Item]:
         number = before
@@ -147,20 +150,15 @@ class JsonlSource(PathsSource):
                 title=place, message=f"the line is longer than {size}: split the text"
             )
         try:
-            return self._document(line, path, number, place)
+            return document_of(
+                decode_line(line, first=number == 1),
+                key=content_key(self._places[str(path.absolute())], number),
+                place=place,
+                source=_name(path),
+                language=self._language,
+            )
         except BadValueError as error:
             return Failure(title=place, message=str(error))
-
-    def _document(
-        self, line: bytes, path: AnyPath, number: int, place: str
-    ) -> RawDocument | LeftOut:
-        return document_of(
-            decode_line(line, first=number == 1),
-            key=content_key(self._places[str(path.absolute())], number),
-            place=place,
-            source=_name(path),
-            language=self._language,
-        )
 
 
 def decode_line(line: bytes, *, first: bool) -> dict[str, Any]:
@@ -210,14 +208,6 @@ def _check(path: AnyPath) -> None:
         raise SourceError(f"{path} is a folder: name the JSON Lines files in it.")
     if empty and path.is_file():
         raise SourceError(f"{path} is empty: it should have one JSON object a line.")
-
-
-def _refuse(name: str, first: str) -> NoReturn:
-    if not first:
-        msg = f"{name} has no records: it should have one JSON object a line."
-    else:
-        msg = f"No line of {name} is a usable record. The first: {first}."
-    raise SourceError(msg)
 
 
 def document_of(
