@@ -49,46 +49,38 @@ def user_agent(contact: str = CONTACT) -> str:
     return f"knowtrail/{number} ({contact})" if contact else f"knowtrail/{number}"
 
 
+@dataclass(eq=False)
 class MediaWikiApi:
-    """Asks one wiki; `close` ends the connection that was opened for it."""
+    """Asks one wiki at the address of an api.php; nothing is asked at first.
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        client: httpx.Client | None = None,
-        contact: str = CONTACT,
-        interval: float = 0.2,
-        attempts: int = 5,
-        seconds: float = 30.0,
-        max_response: int = MAX_RESPONSE,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Name the address of an api.php; nothing is asked yet.
+    A client that is given is left open by `close`. The interval is the least number of
+    seconds from one request to the next; `seconds` limits connecting, and each pause of
+    the server, `max_response` the bytes of a response, decompressed.
+    """
 
-        A client that is given is left open. The interval is the least number of seconds
-        from one request to the next; `seconds` limits connecting, and each pause of the
-        server, the response its bytes, decompressed.
-        """
+    url: str
+    _: KW_ONLY
+    client: httpx.Client | None = None
+    contact: str = CONTACT
+    interval: float = 0.2
+    attempts: int = 5
+    seconds: float = 30.0
+    max_response: int = MAX_RESPONSE
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
         import httpx
 
-        self.url = url
-        self._own = client is None
-        self._client = client or httpx.Client(
-            timeout=httpx.Timeout(seconds, connect=min(10.0, seconds))
+        self._client = self.client or httpx.Client(
+            timeout=httpx.Timeout(self.seconds, connect=min(10.0, self.seconds))
         )
-        self._headers = {"User-Agent": user_agent(contact)}
-        self._interval = interval
-        self._attempts = attempts
-        self._max_response = max_response
-        self._sleep = sleep
-        self._clock = clock
+        self._headers = {"User-Agent": user_agent(self.contact)}
         self._next = 0.0
 
     def close(self) -> None:
         """Close the client, unless the caller brought it."""
-        if self._own:
+        if self.client is None:
             self._client.close()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -121,9 +113,9 @@ class MediaWikiApi:
 
         retrying = Retrying(
             retry=retry_if_exception_type(BusyError),
-            stop=partial(_gives_up, self._attempts),
+            stop=partial(_gives_up, self.attempts),
             wait=_wait,
-            sleep=self._sleep,
+            sleep=self.sleep,
             before_sleep=pause_noted(_LOG, self.url),
             reraise=True,
         )
@@ -138,9 +130,9 @@ class MediaWikiApi:
     def _once(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         import httpx
 
-        if (pause := self._next - self._clock()) > 0:
-            self._sleep(pause)
-        self._next = self._clock() + self._interval
+        if (pause := self._next - self.clock()) > 0:
+            self.sleep(pause)
+        self._next = self.clock() + self.interval
         try:
             with self._client.stream(
                 "GET", self.url, params=dict(parameters), headers=self._headers
@@ -173,9 +165,9 @@ class MediaWikiApi:
         body = bytearray()
         for part in response.iter_bytes():
             body += part
-            if len(body) > self._max_response:
+            if len(body) > self.max_response:
                 raise SourceError(
-                    f"{self.url} answered with more than {self._max_response:,} "
+                    f"{self.url} answered with more than {self.max_response:,} "
                     f"bytes: ask for fewer articles at once."
                 )
         return bytes(body)
