@@ -58,6 +58,10 @@ _FILES_SHARE, _STORE_SHARE = 1.0, 2.0
 """Size of the column files, and of the store with its indexes, over the spool's."""
 _MANIFEST = "load.json"
 """Written when the column files are whole: what is left to do after the import."""
+_UNOPENED = (
+    "The server did not open the imported store: see knowtrail server logs, and what "
+    "server/conf/own.conf says of folders."
+)
 LOADING = "loading"
 """Status of a corpus whose store was imported and whose indexes are not made."""
 
@@ -154,7 +158,9 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            _complete(loaded, corpus, folder, settings, progress)
+            _finish(loaded, corpus, folder, settings, progress)
+            if known_corpus(loaded, corpus) is None:
+                raise ServerError(_UNOPENED)
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -265,22 +271,6 @@ def _import(
         import_store(settings.home, arguments, heap=settings.heap, off_heap=_OFF_HEAP)
     progress("importing", 1, 1)
     return stays
-
-
-def _complete(
-    connection: Connection,
-    corpus: str,
-    folder: Path,
-    settings: Settings,
-    progress: Progress,
-) -> None:
-    """Make what the store just imported lacks; refuse another store."""
-    _finish(connection, corpus, folder, settings, progress)
-    if known_corpus(connection, corpus) is None:
-        raise ServerError(
-            "The server did not open the imported store: see knowtrail server logs, "
-            "and what server/conf/own.conf says of folders."
-        )
 
 
 def _finish(

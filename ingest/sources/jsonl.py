@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -236,7 +237,7 @@ def document_of(
         sentences=sentences,
         links=_each(record, "links", lambda row: _link(row, len(text))),
         sections=_each(record, "sections", lambda row: _section(row, len(text))),
-        categories=_each(record, "categories", _category),
+        categories=_each(record, "categories", partial(_required, name="categories")),
         url=as_text(record.get("url"), "url"),
         source=source,
         revision=_identity(record.get("revision"), "revision"),
@@ -260,7 +261,7 @@ def _text(record: dict[str, Any]) -> tuple[str, tuple[str, ...] | None]:
             msg = "it has neither 'text' nor 'sentences': one of them is needed"
             raise BadValueError(msg)
         return text, None
-    sentences = _each(record, "sentences", lambda row: _required(row, "sentences"))
+    sentences = _each(record, "sentences", partial(_required, name="sentences"))
     joined = " ".join(sentences)
     if text is not None and text != joined:
         raise BadValueError(
@@ -287,10 +288,6 @@ def _required(value: object, name: str) -> str:
     if text is None:
         raise BadValueError(f"{name!r} has a null in it: leave the member out")
     return text
-
-
-def _category(value: object) -> str:
-    return _required(value, "categories")
 
 
 def _link(row: Any, length: int) -> Link:
