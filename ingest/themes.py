@@ -13,7 +13,7 @@ import runpy
 from collections import Counter
 from functools import cache
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -50,21 +50,8 @@ _SCHEMA = object_form(
 )
 
 
-class ThemeSource(Protocol):
-    """Something that names what a document is about."""
-
-    @property
-    def name(self) -> str:
-        """Return the name that is recorded on the corpus."""
-        ...
-
-    def themes(self, title: str, text: str, *, language: str) -> list[str]:
-        """Return up to five different themes in lower case, the best first."""
-        ...
-
-
 class NoThemes:
-    """Names no themes."""
+    """Names no themes; the others up to five of a text, in lower case, best first."""
 
     name = "none"
 
@@ -218,6 +205,10 @@ def clean_themes(themes: list[str]) -> list[str]:
     names = (normalise_name(re.sub(r"[\x00-\x1f\x7f]", " ", t)) for t in themes)
     usable = (n for n in names if _LETTER.search(n) and len(n) <= MAX_THEME)
     return list(dict.fromkeys(usable))[:THEMES]
+
+
+ThemeSource: TypeAlias = NoThemes | KeyphraseThemes | LlmThemes
+"""What names what a document is about."""
 
 
 def theme_source(kind: str, embedder: Embedder, settings: Settings) -> ThemeSource:
