@@ -38,6 +38,8 @@ _LOG = logging.getLogger(__name__)
 THEMES = 5
 WORDS = 500
 MAX_THEME = 60
+_DIVERSITY = 0.3
+"""Share of a phrase's difference from those chosen before it."""
 _LETTER = re.compile(r"[^\W\d_]")
 _OVERHEAD = 300
 _SCHEMA = object_form(
@@ -70,10 +72,8 @@ class KeyphraseThemes:
 
     name = "keyphrases"
 
-    def __init__(self, embedder: Embedder, *, diversity: float = 0.3) -> None:
-        """Rank by nearness alone with diversity 0, by difference alone with 1."""
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._diversity = diversity
 
     def themes(self, title: str, text: str, *, language: str) -> list[str]:
         """Return up to five phrases; fewer where the text has fewer."""
@@ -88,9 +88,7 @@ class KeyphraseThemes:
         (near,) = cosines_between(
             self._vectors([text]), vectors := self._vectors(phrases)
         )
-        chosen = _differing(
-            near, cosines_between(vectors, vectors), diversity=self._diversity
-        )
+        chosen = _differing(near, cosines_between(vectors, vectors))
         return [
             phrases[place]
             for place in sorted(chosen, key=lambda i: (-round(near[i], 4), phrases[i]))
@@ -105,16 +103,15 @@ class KeyphraseThemes:
 
 
 def _differing(
-    near: npt.NDArray[np.float64], alike: npt.NDArray[np.float64], *, diversity: float
+    near: npt.NDArray[np.float64], alike: npt.NDArray[np.float64]
 ) -> list[int]:
     """Choose by maximal marginal relevance, as KeyBERT does."""
-    # Candidates are near to the document, shape (n,), and alike, shape (n, n);
-    # diversity is the share of the difference from those chosen before.
+    # Candidates are near to the document, shape (n,), and alike, shape (n, n).
     chosen = [int(np.argmax(near))]
     left = [place for place in range(len(near)) if place != chosen[0]]
     for _ in range(min(3 * THEMES, len(near)) - 1):
         repeated = alike[np.ix_(left, chosen)].max(axis=1)
-        gains = (1 - diversity) * near[left] - diversity * repeated
+        gains = (1 - _DIVERSITY) * near[left] - _DIVERSITY * repeated
         chosen.append(left.pop(int(np.argmax(gains))))
     return chosen
 
