@@ -474,7 +474,7 @@ def _measured(
     size = len(vectors)
     start = time.process_time()
     compared = Comparison(
-        vectors,
+        vectors=vectors,
         groups=groups,
         ids=np.random.default_rng(2).permutation(size),
         numbers=np.array([vector_number(v) for v in vectors]),

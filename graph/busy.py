@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from httpx import Headers
     from tenacity import RetryCallState
 
 
@@ -42,9 +41,9 @@ def pause_noted(log: logging.Logger, url: str) -> Callable[[RetryCallState], Non
     return note
 
 
-def retry_after(headers: Headers) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of `Retry-After`, a number or a date; None without one."""
-    value = headers.get("Retry-After", "")
+    value = headers.get("retry-after", "")
     try:
         return max(0.0, float(value))
     except ValueError:

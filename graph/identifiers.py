@@ -21,7 +21,7 @@ _GHCID = re.compile(
 _ISIL = re.compile(r"([A-Z]{2}|[A-Z]|[A-Z]{3,4})-[A-Za-z0-9/:-]{1,11}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Ghcid:
     """A well-formed GHCID (`text`) in its parts, such as `NL`, `NL-NH` and `AMS`.
 
@@ -54,14 +54,7 @@ def parse_ghcid(text: str) -> Ghcid:
             f"GHCID {text[:60]!r}: {subregion} is no subdivision of ISO 3166-2: "
             "correct it."
         )
-    return Ghcid(
-        text=found[0],
-        country=country,
-        subregion=subregion,
-        city=city,
-        type=letter,
-        abbreviation=abbreviation,
-    )
+    return Ghcid(found[0], country, subregion, city, letter, abbreviation)
 
 
 def parse_isil(text: str) -> str:

@@ -19,31 +19,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.files.packaged import packaged
 
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_LANGUAGE_MODEL = "qwen2.5:7b"
 DEFAULT_NEO4J = "2026.08.1"
 
-_ENVIRONMENT = {
-    "uri": "NEO4J_URI",
-    "username": "NEO4J_USERNAME",
-    "password": "NEO4J_PASSWORD",
-    "database": "NEO4J_DATABASE",
-    "home": "KNOWTRAIL_HOME",
-    "corpus": "KNOWTRAIL_CORPUS",
-    "embedder": "KNOWTRAIL_EMBEDDER",
-    "neo4j_version": "KNOWTRAIL_NEO4J",
-    "heap": "KNOWTRAIL_HEAP",
-    "page_cache": "KNOWTRAIL_PAGE_CACHE",
-    "load_csv": "KNOWTRAIL_LOAD_CSV",
-    "ollama_url": "KNOWTRAIL_OLLAMA_URL",
-    "language_model": "KNOWTRAIL_LANGUAGE_MODEL",
-    "serve_key": "KNOWTRAIL_SERVE_KEY",
-    "reranker": "KNOWTRAIL_RERANKER",
-    "zeroentropy_key": "ZEROENTROPY_API_KEY",
-    "retry_seconds": "KNOWTRAIL_RETRY_SECONDS",
-}
-"""Field name -> environment variable."""
+_ENVIRONMENT: dict[str, str] = packaged(__package__, "settings.toml")["environment"]
 _CONFIG = "KNOWTRAIL_CONFIG"
 _OLLAMA = "OLLAMA_HOST"
 """Ollama's own variable, for where `KNOWTRAIL_OLLAMA_URL` is not set."""

@@ -1,4 +1,4 @@
-"""Vectors on their way to and from Neo4j.
+"""Vectors on their way to and from Neo4j, and their cosines.
 
 Servers from 2025.10 on take and give a vector as one value, several times faster
 than a list of numbers; it is stored as a list of 32-bit floats either way.
@@ -33,3 +33,16 @@ def vector_array(value: Any) -> npt.NDArray[np.float32]:
     if to_numpy is not None:
         value = to_numpy()
     return np.asarray(value, dtype=np.float32)
+
+
+def cosines_between(
+    rows: npt.NDArray[np.float64], columns: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Return the cosine of each row and column; 0 where one is of zeros."""
+    one, other = (
+        part / np.where(length == 0, 1.0, length)
+        for part in (rows, columns)
+        for length in (np.linalg.norm(part, axis=1, keepdims=True),)
+    )
+    found: npt.NDArray[np.float64] = one @ other.T
+    return found

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import queue
-import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self, TypeVar
@@ -23,7 +22,6 @@ class Background:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-write")
         self._pending: list[Future[Any]] = []
         self._waiting = waiting
-        self._broken = threading.Event()
         self.results: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -37,28 +35,26 @@ class Background:
         """Queue a call, waiting while too many are queued."""
         while len(self._pending) >= self._waiting:
             self._take()
-        self._pending.append(self._pool.submit(self._run, call, *args))
+        before = self._pending[-1] if self._pending else None
+        self._pending.append(self._pool.submit(_after, before, call, *args))
 
     def wait(self) -> None:
         """Wait for all queued calls."""
         while self._pending:
             self._take()
 
-    def _run(self, call: Callable[..., Any], *args: Any) -> Any:
-        """Call, unless a call before this one failed."""
-        if self._broken.is_set():
-            return None
-        try:
-            return call(*args)
-        except BaseException:
-            self._broken.set()
-            raise
-
     def _take(self) -> None:
         self.results.append(self._pending.pop(0).result())
 
 
-_END = object()
+def _after(before: Future[Any] | None, call: Callable[..., Any], *args: Any) -> Any:
+    """Call, unless the call before this one failed."""
+    if before is not None:
+        before.result()
+    return call(*args)
+
+
+_END: Any = object()
 
 
 def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
@@ -68,37 +64,12 @@ def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
     consumer stops early the thread stops at its next item, and is waited for: what it
     writes, and the locks it needs, may not outlive the caller.
     """
-    waiting: queue.Queue[Any] = queue.Queue(maxsize=size)
-    stopped = threading.Event()
-
-    def put(item: Any) -> bool:
-        while not stopped.is_set():
-            try:
-                waiting.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def work() -> None:
+    iterator = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-read") as pool:
+        waiting = deque(pool.submit(next, iterator, _END) for _ in range(size + 1))
         try:
-            for item in items:
-                if not put(item):
-                    return
-            put(_END)
-        except BaseException as error:
-            put(error)
-
-    thread = threading.Thread(target=work, name="knowtrail-read", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item = waiting.get()
-            if item is _END:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-    finally:
-        stopped.set()
-        thread.join()
+            while (item := waiting.popleft().result()) is not _END:
+                waiting.append(pool.submit(next, iterator, _END))
+                yield item
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -27,7 +27,7 @@ AT_ONCE = 256
 
 
 def embed_documents(
-    documents: Sequence[tuple[PreparedDocument, bool]],
+    documents: Sequence[PreparedDocument],
     *,
     embedder: Embedder,
     stored: Mapping[str, npt.NDArray[np.float32]],
@@ -36,7 +36,7 @@ def embed_documents(
     tell: Callable[[str, int], None] = lambda *_: None,
     at_once: int = AT_ONCE,
 ) -> list[EmbeddedDocument]:
-    """Embed sentences, chunks and themes of (document, replaces) pairs, in order.
+    """Embed sentences, chunks and themes of documents, in order.
 
     Equal texts are embedded once, those that are `stored`, by id, not at all. Where
     the model gives a vector that cannot be used, the documents are tried one by one and
@@ -44,7 +44,7 @@ def embed_documents(
     told of these, `tell` how many more `themes` (of documents) or `texts` are done.
     """
     named = []
-    for document, replaces in documents:
+    for document in documents:
         try:
             found = themes.themes(
                 document.properties["title"],
@@ -57,7 +57,7 @@ def embed_documents(
             _LOG.debug("No themes of %s", document.id, exc_info=True)
             fail(document, error)
             continue
-        named.append((document, replaces, tuple(found)))
+        named.append((document, tuple(found)))
         if themes.name != "none":
             tell("themes", 1)
     if not named:
@@ -90,15 +90,18 @@ def why_not(error: Exception) -> str:
 
 
 def _embed(
-    named: Sequence[tuple[PreparedDocument, bool, tuple[str, ...]]],
+    named: Sequence[tuple[PreparedDocument, tuple[str, ...]]],
     embedder: Embedder,
     stored: Mapping[str, npt.NDArray[np.float32]],
     tell: Callable[[str, int], None],
     at_once: int,
 ) -> list[EmbeddedDocument]:
     place: dict[str, int] = {}
-    kept = [kept_texts(document, stored) for document, _, _ in named]
-    known = {text: stored[key] for texts in kept for key, text in texts.items()}
+    known = {
+        text: stored[key]
+        for document, _ in named
+        for key, text in kept_texts(document, stored).items()
+    }
 
     def places(texts: Sequence[str]) -> list[int]:
         return [place.setdefault(text, len(place)) for text in texts]
@@ -108,20 +111,12 @@ def _embed(
             *(row["text"] for row in (*document.sentences, *document.chunks)),
             *([", ".join(themes), *themes] if themes else []),
         ])
-        for document, _, themes in named
+        for document, themes in named
     ]
     vectors = _embed_sorted(list(place), known, embedder, tell, at_once)
     return [
-        EmbeddedDocument(
-            document=document,
-            vectors=vectors[found],
-            themes=themes,
-            replaces=replaces,
-            kept=frozenset(texts),
-        )
-        for (document, replaces, themes), texts, found in (
-            zip(named, kept, wanted, strict=True)
-        )
+        EmbeddedDocument(document=document, vectors=vectors[found], themes=themes)
+        for (document, themes), found in zip(named, wanted, strict=True)
     ]
 
 

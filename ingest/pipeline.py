@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -128,52 +128,9 @@ def ingest_corpus(
         corpus_lock(settings.home, connection, corpus),
         _never_empty(connection, corpus),
     ):
-        return ingest_locked(
-            connection,
-            sources,
-            corpus=corpus,
-            embedder=embedder,
-            settings=settings,
-            options=options,
-            cleanup=cleanup,
-            progress=progress,
-            engine=engine,
-        )
-
-
-def ingest_locked(
-    connection: Connection,
-    sources: Sequence[Source],
-    *,
-    corpus: str,
-    embedder: Embedder,
-    settings: Settings,
-    options: IngestOptions | None,
-    cleanup: Cleanup,
-    progress: Progress,
-    engine: RayEngine | None = None,
-    work: Path | None = None,
-    write: _Store | None = None,
-) -> IngestReport:
-    """Do what `ingest_corpus` does, for a caller that holds the corpus' lock.
-
-    Working files go to `work`, by default below the home folder; embedded documents
-    are stored by `write`, given the version, by default over the connection.
-    """
-    stored = known_corpus(connection, corpus)
-    old = stored.files_root if stored else None
-    root = settled(sources, old, new=stored is None)
-    with begun(sources) as items:
-        run = _Run(connection, corpus, embedder, settings, options, cleanup, progress)
-        run.work, run.store = work or run.work, write or run.store
-        if root != old:
-            connection.write("ingest/corpus_files_root", name=corpus, root=root)
-        if engine is None:
-            return run.ingest(sources, items)
-    with engine.shards(
-        sources, run.order(embedder), settings=settings, progress=progress
-    ) as shards:
-        return run.ingest([shards], shards.items())
+        return Ingest(
+            connection, corpus, embedder, settings, options, cleanup, progress
+        ).run(sources, engine)
 
 
 @contextmanager
@@ -199,57 +156,82 @@ def _hash(raw: RawDocument | ReadyDocument) -> str:
         return ""
 
 
-class _Run:
-    def __init__(
-        self,
-        connection: Connection,
-        corpus: str,
-        embedder: Embedder,
-        settings: Settings,
-        options: IngestOptions | None,
-        cleanup: Cleanup,
-        progress: Progress,
-    ) -> None:
-        self._connection = connection
-        self._embedder = embedder = served_embedder(connection, embedder)
-        self._settings = settings
-        self.work = settings.home / "work"
-        self.store: _Store = self._store
-        self._cleanup = cleanup
-        self._progress = progress
-        self._report = IngestReport(corpus=corpus)
+def _identity(one: _Document) -> str:
+    return (one.document if isinstance(one, EmbeddedDocument) else one).id
+
+
+@dataclass(eq=False)
+class Ingest:
+    """What `ingest_corpus` does, for a caller that holds the corpus' lock.
+
+    Working files go to `work`, by default below the home folder; embedded documents
+    are stored by `write`, given the version, by default over the connection.
+    """
+
+    connection: Connection
+    corpus: str
+    embedder: Embedder
+    settings: Settings
+    options: IngestOptions | None
+    cleanup: Cleanup
+    progress: Progress
+    work: Path | None = None
+    write: _Store | None = None
+
+    def run(
+        self, sources: Sequence[Source], engine: RayEngine | None = None
+    ) -> IngestReport:
+        """Bring the corpus to the state of the sources."""
+        stored = known_corpus(self.connection, self.corpus)
+        old = stored.files_root if stored else None
+        root = settled(sources, old, new=stored is None)
+        with begun(sources) as items:
+            self._open()
+            if root != old:
+                self.connection.write(
+                    "ingest/corpus_files_root", name=self.corpus, root=root
+                )
+            if engine is None:
+                return self._ingest(sources, items)
+        with engine.shards(
+            sources, self._order(), settings=self.settings, progress=self.progress
+        ) as shards:
+            return self._ingest([shards], shards.items())
+
+    def _open(self) -> None:
+        self._embedder = served_embedder(self.connection, self.embedder)
+        self._report = IngestReport(corpus=self.corpus)
         self._unread = False
         self._unusable: list[tuple[str, str]] = []
         with self._report.timed("schema"):
             self._stored = open_corpus(
-                connection,
-                corpus,
-                embedder=embedder,
-                options=options,
-                language_model=settings.language_model,
-                progress=progress,
+                self.connection,
+                self.corpus,
+                embedder=self._embedder,
+                options=self.options,
+                language_model=self.settings.language_model,
+                progress=self.progress,
             )
         self._resumes = self._stored.status != "complete"
-        self._corpus = corpus
         self._options = self._stored.options
         self._version = self._stored.next_version
 
-    def order(self, embedder: Embedder) -> Order:
-        keep = self._cleanup == "none"
-        rows = self._connection.stream("ingest/document_ids", corpus=self._corpus)
+    def _order(self) -> Order:
+        keep = self.cleanup == "none"
+        rows = self.connection.stream("ingest/document_ids", corpus=self.corpus)
         stored = np.fromiter(
             (stored_digest(row["id"], row["hash"], keep=keep) for row in rows),
             dtype=np.uint64,
         )
         return Order(
-            corpus=self._corpus,
+            corpus=self.corpus,
             options=self._options,
-            embedder=embedder,
+            embedder=self.embedder,
             keep=keep,
             stored=np.sort(stored),
         )
 
-    def ingest(
+    def _ingest(
         self, sources: Sequence[Measured], items: Iterator[Item | ReadyDocument]
     ) -> IngestReport:
         with Seen() as seen, Background() as writer:
@@ -260,7 +242,7 @@ class _Run:
                 self._report.written += written
             for title, message in self._unusable:
                 self._report.fail(title, message)
-            if self._cleanup == "full":
+            if self.cleanup == "full":
                 with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
         self._finish()
@@ -273,14 +255,14 @@ class _Run:
         seen: Seen,
         writer: Background,
     ) -> None:
-        themes = theme_source(self._options.themes, self._embedder, self._settings)
+        themes = theme_source(self._options.themes, self._embedder, self.settings)
         waiting: list[tuple[_Document, bool]] = []
         size = 0
         done, finished, known = Counter[str](), Counter[str](), Counter[str]()
 
         def tell(stage: str, count: int) -> None:
             done[stage] += count
-            self._progress(stage, min(done[stage], known[stage]), known[stage])
+            self.progress(stage, min(done[stage], known[stage]), known[stage])
 
         def flush() -> None:
             nonlocal size
@@ -316,61 +298,54 @@ class _Run:
         tell: Callable[[str, int], None],
     ) -> list[EmbeddedDocument]:
         """Embed (document, replaces) pairs, but for what has vectors or is stored."""
-        stored = self._stored_vectors([
-            (one.document if isinstance(one, EmbeddedDocument) else one).id
-            for one, replaces in waiting
-            if replaces
-        ])
-        ready = [
-            replace(
-                document,
-                replaces=replaces,
-                kept=frozenset(kept_texts(document.document, stored)),
-            )
-            for document, replaces in waiting
-            if isinstance(document, EmbeddedDocument)
-        ]
-        prepared = [
-            (document, replaces)
-            for document, replaces in waiting
-            if isinstance(document, PreparedDocument)
-        ]
-        return ready + embed_documents(
-            prepared,
+        replaced = {_identity(document) for document, replaces in waiting if replaces}
+        stored = self._stored_vectors(sorted(replaced))
+        documents = [document for document, _ in waiting]
+        embedded = [d for d in documents if isinstance(d, EmbeddedDocument)]
+        embedded += embed_documents(
+            [d for d in documents if isinstance(d, PreparedDocument)],
             embedder=self._embedder,
             stored=stored,
             themes=themes,
             fail=self._fail,
             tell=tell,
         )
+        return [
+            replace(
+                one,
+                replaces=one.document.id in replaced,
+                kept=frozenset(kept_texts(one.document, stored)),
+            )
+            for one in embedded
+        ]
 
     def _stored_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         if not ids:
             return {}
-        name = self._connection.vector_statement("ingest/stored_vectors")
-        rows = self._connection.stream(name, ids=ids)
+        name = self.connection.vector_statement("ingest/stored_vectors")
+        rows = self.connection.stream(name, ids=ids)
         return {row["id"]: vector_array(row["vector"]) for row in rows}
 
     def _tell(self, sources: Sequence[Measured]) -> None:
-        self._progress(*position(sources))
+        self.progress(*position(sources))
 
     def _fail(self, document: PreparedDocument, error: Exception) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
         self._unusable.append((document.properties["title"], why_not(error)))
 
-    def _store(self, embedded: Sequence[EmbeddedDocument], version: int) -> Counters:
-        return write_documents(
-            self._connection,
-            embedded,
-            corpus=self._corpus,
-            version=version,
-            options=self._options,
-        )
-
     def _write(self, embedded: list[EmbeddedDocument]) -> Counters:
         """Write a batch; runs behind the embedding."""
         self._distrust()
-        written = self.store(embedded, self._version)
+        if self.write is not None:
+            written = self.write(embedded, self._version)
+        else:
+            written = write_documents(
+                self.connection,
+                embedded,
+                corpus=self.corpus,
+                version=self._version,
+                options=self._options,
+            )
         self._report.updated += sum(e.replaces for e in embedded)
         self._report.added += sum(not e.replaces for e in embedded)
         return written
@@ -419,19 +394,19 @@ class _Run:
         """Parse those documents that are not stored as they are."""
         unseen = []
         for raw in raws:
-            identity = document_id(self._corpus, raw.source_id)
+            identity = document_id(self.corpus, raw.source_id)
             if seen.add(identity):
                 unseen.append((identity, raw))
             else:
                 self._report.fail(
                     raw.title, f"the id {raw.source_id!r} occurs twice in the source"
                 )
-        rows = self._connection.read("ingest/hashes", ids=[key for key, _ in unseen])
+        rows = self.connection.read("ingest/hashes", ids=[key for key, _ in unseen])
         stored = {row["id"]: row["contentHash"] for row in rows}
         out = []
         for identity, raw in unseen:
             old = stored.get(identity)
-            if old and (self._cleanup == "none" or old == _hash(raw)):
+            if old and (self.cleanup == "none" or old == _hash(raw)):
                 self._report.skipped += 1
                 continue
             document = self._prepared(raw)
@@ -448,21 +423,21 @@ class _Run:
         """Return a document ready to be embedded, or embedded, or why there is none."""
         if isinstance(raw, ReadyDocument):
             return raw.made
-        return prepared_or_why(raw, corpus=self._corpus, options=self._options)
+        return prepared_or_why(raw, corpus=self.corpus, options=self._options)
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
         """Delete documents whose page is one no longer; store redirects."""
         pages, redirects = [], []
         for item in items:
             if item.source_id is not None:
-                page = document_id(self._corpus, item.source_id)
+                page = document_id(self.corpus, item.source_id)
                 if not seen.add(page):
                     continue
                 pages.append(page)
             if isinstance(item, RawRedirect):
                 redirects.append(item)
-        if self._cleanup != "none":
-            former = self._connection.read("ingest/hashes", ids=pages)
+        if self.cleanup != "none":
+            former = self.connection.read("ingest/hashes", ids=pages)
             self._delete([row["id"] for row in former])
         self._redirects(redirects, seen)
 
@@ -471,7 +446,7 @@ class _Run:
         rows = {}
         for raw in raws:
             key = normalise_title(raw.title)
-            identity = redirect_id(self._corpus, key)
+            identity = redirect_id(self.corpus, key)
             if not key or not seen.add(identity):
                 continue
             rows[identity] = {
@@ -479,12 +454,12 @@ class _Run:
                 "title": raw.title,
                 "target": raw.target,
                 "targetKey": normalise_title(raw.target),
-                "page": raw.source_id and document_id(self._corpus, raw.source_id),
+                "page": raw.source_id and document_id(self.corpus, raw.source_id),
             }
         self._report.redirects += len(rows)
         stored = {
             row["id"]: (row["title"], row["target"], row["page"])
-            for row in self._connection.read("ingest/redirects_stored", ids=list(rows))
+            for row in self.connection.read("ingest/redirects_stored", ids=list(rows))
         }
         changed = [
             row
@@ -492,9 +467,9 @@ class _Run:
             if stored.get(key) != (row["title"], row["target"], row["page"])
         ]
         for part in batched(changed):
-            self._report.written += self._connection.write_all([
+            self._report.written += self.connection.write_all([
                 self._begin(),
-                ("ingest/redirects", {"corpus": self._corpus, "rows": part}),
+                ("ingest/redirects", {"corpus": self.corpus, "rows": part}),
             ])
 
     def _distrust(self) -> None:
@@ -502,20 +477,20 @@ class _Run:
         # What it wrote may come to be again what was linked before it, without the
         # edges.
         if self._resumes and self._stored.link_state:
-            distrust_links(self._connection, self._corpus)
+            distrust_links(self.connection, self.corpus)
         self._resumes = False
 
     def _begin(self) -> tuple[str, dict[str, object]]:
-        return "ingest/corpus_begin", {"name": self._corpus, "version": self._version}
+        return "ingest/corpus_begin", {"name": self.corpus, "version": self._version}
 
     def _delete(self, ids: Sequence[str]) -> None:
         if ids:
             self._distrust()
         for part in batched(ids, 10):
-            self._report.written += self._connection.write_all([
+            self._report.written += self.connection.write_all([
                 self._begin(),
                 *losses(part),
-                *removal_of(self._connection, part),
+                *removal_of(self.connection, part),
             ])
             self._report.deleted += len(part)
 
@@ -527,35 +502,35 @@ class _Run:
             ("ingest/document_ids", self._delete),
             ("ingest/redirect_ids", self._delete_redirects),
         ):
-            rows = self._connection.stream(name, corpus=self._corpus)
+            rows = self.connection.stream(name, corpus=self.corpus)
             gone = [row["id"] for row in rows if row["id"] not in seen]
             delete(gone)
 
     def _delete_redirects(self, ids: Sequence[str]) -> None:
         for part in batched(ids):
-            self._report.written += self._connection.write_all([
+            self._report.written += self.connection.write_all([
                 self._begin(),
                 ("ingest/redirects_remove", {"ids": part}),
             ])
 
     def _finish(self) -> None:
         """Bring the edges between documents up to date, if anything changed."""
-        (row,) = self._connection.read("ingest/corpus_read", name=self._corpus)
+        (row,) = self.connection.read("ingest/corpus_read", name=self.corpus)
         if row["properties"]["status"] != "complete":
             with self._report.timed("links"):
                 self._report.written += link_corpus(
-                    self._connection,
-                    corpus=self._corpus,
+                    self.connection,
+                    corpus=self.corpus,
                     version=self._version,
                     options=self._options,
-                    work=self.work,
-                    progress=self._progress,
+                    work=self.work or self.settings.home / "work",
+                    progress=self.progress,
                     unclear=self._report.leave_link,
                 )
             if not self._report.damage:
-                self._report.written += self._connection.write(
-                    "ingest/corpus_complete", name=self._corpus
+                self._report.written += self.connection.write(
+                    "ingest/corpus_complete", name=self.corpus
                 )
-        (counts,) = self._connection.read("ingest/redirect_counts", corpus=self._corpus)
+        (counts,) = self.connection.read("ingest/redirect_counts", corpus=self.corpus)
         self._report.redirects_resolved = counts["resolved"]
         self._report.redirects_waiting = counts["waiting"]

@@ -127,9 +127,9 @@ class RayEngine:
                 if not shard_path(folder, name).exists()
             ]
             with self._made(rows, work) as made:
-                parts = [part for _, part in pieces]
+                plan = [(n, p) for n, (_, p) in zip(names, pieces, strict=True)]
                 unit = getattr(sources[0], "unit", "bytes")
-                yield Shards(folder, names, parts, made, order, unit, progress)
+                yield Shards(folder, plan, made, order, unit, progress)
             shutil.rmtree(folder)
 
     @contextmanager
@@ -206,28 +206,21 @@ def ray_itself() -> Any:
     return ray
 
 
+@dataclass(eq=False)
 class Shards:
     """The shards of a plan as one source, each waited for in its turn."""
 
-    def __init__(
-        self,
-        folder: Path,
-        names: Sequence[str],
-        parts: Sequence[Part],
-        made: Iterator[str],
-        order: Order,
-        unit: str,
-        progress: Progress,
-    ) -> None:
-        self.name = f"{len(names)} shards"
-        self.unit = unit
-        self.size: int | None = sum(part.weight for part in parts)
-        self.position = 0
-        self._folder = folder
-        self._plan = list(zip(names, parts, strict=True))
-        self._made = made
-        self._order = order
-        self._progress = progress
+    _folder: Path
+    _plan: Sequence[tuple[str, Part]]
+    _made: Iterator[str]
+    _order: Order
+    unit: str
+    _progress: Progress
+    position: int = 0
+
+    def __post_init__(self) -> None:
+        self.name = f"{len(self._plan)} shards"
+        self.size: int | None = sum(part.weight for _, part in self._plan)
 
     def items(self) -> Iterator[Item | ReadyDocument]:
         """Yield what shards have, to a file's damage; `IngestError` if out of date."""

@@ -199,7 +199,7 @@ class ShardEmbedder:
         import pyarrow as pa
 
         why: dict[int, str] = {}  # by object: two rows may be of one id
-        wanted = [(d, False) for _, d in group if d is not None and d.size]
+        wanted = [d for _, d in group if d is not None and d.size]
         done: dict[int, EmbeddedDocument] = {}
         while wanted:
             try:
@@ -258,7 +258,11 @@ def code_key() -> str:
     """Return a hash of the code of this machine that shards hang on."""
     here = Path(__file__).parent
     models = here.parent / "graph" / "models"
-    files = sorted([*here.rglob("*.py"), *models.glob("*.py")])
+    files = sorted(
+        path
+        for path in (*here.rglob("*"), *models.iterdir())
+        if path.suffix in {".py", ".toml"}
+    )
     return content_key(*map(file_digest, files))
 
 

@@ -96,9 +96,7 @@ def link_similar(
     are written are marked with the version.
     """
     stored = stored_corpus(connection, corpus)
-    linking = _Linking(
-        connection, kind, stored, version, changed=changed, progress=progress
-    )
+    linking = _Linking(connection, kind, stored, version, frozenset(changed), progress)
     key = work_key(connection, corpus, stored.created)
     with VectorFile(work, f"{key}-{kind.name}") as file:
         total = linking.link(file, former)
@@ -107,29 +105,22 @@ def link_similar(
     return total
 
 
+@dataclass(eq=False)
 class _Linking:
     """One linking of a kind, with the rows of its file."""
 
-    def __init__(
-        self,
-        connection: Connection,
-        kind: Kind,
-        stored: StoredCorpus,
-        version: int,
-        *,
-        changed: Sequence[str],
-        progress: Progress,
-    ) -> None:
-        chunks, options = kind is CHUNKS, stored.options
-        self._connection = connection
-        self._kind = kind
-        self._stored_corpus = stored
-        self._corpus = stored.name
-        self._version = version
+    _connection: Connection
+    _kind: Kind
+    _stored_corpus: StoredCorpus
+    _version: int
+    _changed: frozenset[str]
+    _progress: Progress
+
+    def __post_init__(self) -> None:
+        chunks, options = self._kind is CHUNKS, self._stored_corpus.options
+        self._corpus = self._stored_corpus.name
         self._top = options.inter_top_x if chunks else options.theme_top
         self._threshold = options.inter_threshold if chunks else options.theme_threshold
-        self._changed = frozenset(changed)
-        self._progress = progress
         self._scope = {"scope": "inter"} if chunks else {}
         self._new: set[str] = set()
         self.lost: dict[str, float] = {}
@@ -209,7 +200,7 @@ class _Linking:
 
     def _search(self, file: VectorFile) -> Comparison | NeighbourIndex:
         exact = Comparison(
-            file.vectors,
+            vectors=file.vectors,
             groups=file.groups,
             ids=file.ranks,
             numbers=file.numbers,

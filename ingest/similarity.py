@@ -10,6 +10,7 @@ first by id can be among the best, so any number of them costs what a few do.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,7 +66,7 @@ def top_neighbours(
     """
     if top:
         yield from Comparison(
-            vectors,
+            vectors=vectors,
             groups=groups,
             ids=ids,
             numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
@@ -81,6 +82,7 @@ def vector_number(vector: Floats) -> int:
     return int.from_bytes(digest, signed=True)
 
 
+@dataclass(eq=False, kw_only=True)
 class Comparison:
     """Vectors to compare with all; those of a group below 0 are nobody's neighbours.
 
@@ -90,22 +92,17 @@ class Comparison:
     method = "exact"
     recall = 1.0
 
-    def __init__(
-        self,
-        vectors: Floats,
-        *,
-        groups: Ints,
-        ids: Ints,
-        numbers: Ints,
-        top: int,
-        threshold: float,
-        same_group: bool = False,
-    ) -> None:
-        self.vectors, self.groups, self.ids = vectors, groups, ids
-        self.top, self.threshold, self._same_group = top, threshold, same_group
-        self.numbers = numbers
-        self.columns = self.few(np.flatnonzero(groups >= 0))
-        self.order: Ints = np.arange(len(groups))
+    vectors: Floats
+    groups: Ints
+    ids: Ints
+    numbers: Ints
+    top: int
+    threshold: float
+    same_group: bool = False
+
+    def __post_init__(self) -> None:
+        self.columns = self.few(np.flatnonzero(self.groups >= 0))
+        self.order: Ints = np.arange(len(self.groups))
 
     def few(self, rows: Ints) -> Ints:
         """Return those rows that can be among the best: few of many equal vectors."""
@@ -114,7 +111,7 @@ class Comparison:
             return rows
         order = rows[np.lexsort((ids[rows], groups[rows], equal[rows]))]
         kept = _first(order, self.top + 1, equal, groups)
-        if not self._same_group:
+        if not self.same_group:
             order = kept[np.lexsort((ids[kept], equal[kept]))]
             kept = _first(order, 2 * self.top + 2, equal)
         return np.sort(kept)
@@ -175,8 +172,8 @@ class Comparison:
     def apart(self, rows: Ints, columns: Ints) -> npt.NDArray[np.bool_]:
         """Return which pairs, shape (rows, columns), are no neighbours."""
         apart: npt.NDArray[np.bool_]
-        apart = (self.groups[rows, None] == self.groups[columns]) != self._same_group
-        if self._same_group:
+        apart = (self.groups[rows, None] == self.groups[columns]) != self.same_group
+        if self.same_group:
             apart |= rows[:, None] == columns
         return apart
 

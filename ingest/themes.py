@@ -13,7 +13,7 @@ import runpy
 from collections import Counter
 from functools import cache
 from importlib import import_module, metadata
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.models.prompts import fitting, marked
 from knowtrail.graph.models.requests import object_form
 from knowtrail.graph.settings import Settings
+from knowtrail.graph.vectors import cosines_between
 from knowtrail.ingest.keys import normalise_name
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _LOG = logging.getLogger(__name__)
 THEMES = 5
 WORDS = 500
 MAX_THEME = 60
+_DIVERSITY = 0.3
+"""Share of a phrase's difference from those chosen before it."""
 _LETTER = re.compile(r"[^\W\d_]")
 _OVERHEAD = 300
 _SCHEMA = object_form(
@@ -49,21 +52,8 @@ _SCHEMA = object_form(
 )
 
 
-class ThemeSource(Protocol):
-    """Something that names what a document is about."""
-
-    @property
-    def name(self) -> str:
-        """Return the name that is recorded on the corpus."""
-        ...
-
-    def themes(self, title: str, text: str, *, language: str) -> list[str]:
-        """Return up to five different themes in lower case, the best first."""
-        ...
-
-
 class NoThemes:
-    """Names no themes."""
+    """Names no themes; the others up to five of a text, in lower case, best first."""
 
     name = "none"
 
@@ -82,10 +72,8 @@ class KeyphraseThemes:
 
     name = "keyphrases"
 
-    def __init__(self, embedder: Embedder, *, diversity: float = 0.3) -> None:
-        """Rank by nearness alone with diversity 0, by difference alone with 1."""
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._diversity = diversity
 
     def themes(self, title: str, text: str, *, language: str) -> list[str]:
         """Return up to five phrases; fewer where the text has fewer."""
@@ -97,8 +85,10 @@ class KeyphraseThemes:
 
     def _ranked(self, text: str, candidates: list[str]) -> list[str]:
         phrases = sorted(candidates)
-        (near,) = _cosines(self._vectors([text]), vectors := self._vectors(phrases))
-        chosen = _differing(near, _cosines(vectors, vectors), diversity=self._diversity)
+        (near,) = cosines_between(
+            self._vectors([text]), vectors := self._vectors(phrases)
+        )
+        chosen = _differing(near, cosines_between(vectors, vectors))
         return [
             phrases[place]
             for place in sorted(chosen, key=lambda i: (-round(near[i], 4), phrases[i]))
@@ -112,30 +102,16 @@ class KeyphraseThemes:
         return np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _cosines(
-    rows: npt.NDArray[np.float64], columns: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the cosine of each pair, 0 for a vector of zeros."""
-    lengths = [np.linalg.norm(part, axis=1, keepdims=True) for part in (rows, columns)]
-    one, other = (
-        part / np.where(length == 0, 1.0, length)
-        for part, length in zip((rows, columns), lengths, strict=True)
-    )
-    found: npt.NDArray[np.float64] = one @ other.T
-    return found
-
-
 def _differing(
-    near: npt.NDArray[np.float64], alike: npt.NDArray[np.float64], *, diversity: float
+    near: npt.NDArray[np.float64], alike: npt.NDArray[np.float64]
 ) -> list[int]:
     """Choose by maximal marginal relevance, as KeyBERT does."""
-    # Candidates are near to the document, shape (n,), and alike, shape (n, n);
-    # diversity is the share of the difference from those chosen before.
+    # Candidates are near to the document, shape (n,), and alike, shape (n, n).
     chosen = [int(np.argmax(near))]
     left = [place for place in range(len(near)) if place != chosen[0]]
     for _ in range(min(3 * THEMES, len(near)) - 1):
         repeated = alike[np.ix_(left, chosen)].max(axis=1)
-        gains = (1 - diversity) * near[left] - diversity * repeated
+        gains = (1 - _DIVERSITY) * near[left] - _DIVERSITY * repeated
         chosen.append(left.pop(int(np.argmax(gains))))
     return chosen
 
@@ -226,6 +202,10 @@ def clean_themes(themes: list[str]) -> list[str]:
     names = (normalise_name(re.sub(r"[\x00-\x1f\x7f]", " ", t)) for t in themes)
     usable = (n for n in names if _LETTER.search(n) and len(n) <= MAX_THEME)
     return list(dict.fromkeys(usable))[:THEMES]
+
+
+ThemeSource: TypeAlias = NoThemes | KeyphraseThemes | LlmThemes
+"""What names what a document is about."""
 
 
 def theme_source(kind: str, embedder: Embedder, settings: Settings) -> ThemeSource:

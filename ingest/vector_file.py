@@ -9,7 +9,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import shutil
+import sqlite3
 from array import array
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
@@ -33,7 +35,8 @@ _REFUSED = frozenset({
     *(errno.EEXIST, errno.ENOTDIR),
 })
 """No right to write, a disk that fails, or a file where a folder should be."""
-
+_FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
+"""In what SQLite says of the same."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -56,6 +59,11 @@ def storage_errors(folder: Path) -> Iterator[None]:
             msg = f"Cannot write working files in {folder}: {error.strerror}."
         else:
             raise
+        raise StorageError(msg) from error
+    except sqlite3.OperationalError as error:
+        if not _FULL.search(str(error)):
+            raise
+        msg = f"Cannot write working files in {folder} ({error}): free some, or --work."
         raise StorageError(msg) from error
 
 

@@ -1,15 +1,15 @@
-"""The options that several commands have: each is defined here, once.
+"""The options of commands, which the `options.toml` of their packages tell.
 
-A command takes them by name, `@options("corpus", "json")`, in the order of its help;
-`option` changes what one says or its default. Those of one command stand in the
-`options.toml` of its package, which `told_options` reads.
+Those of several commands are defined once, as `shared` in that of `graph`. A command
+takes them by name, `@options("corpus", "json")`, in the order of its help; `option`
+changes what one says or its default.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,57 +23,14 @@ MODELS = "Ollama's, openai:MODEL[@URL], anthropic:MODEL or langchain:CLASS:MODEL
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
-_option = partial(partial, click.option)
-_TABLE = {
-    "json": _option("--json", "as_json", is_flag=True, help="Answer as JSON."),
-    "csv": _option("--csv", "as_csv", is_flag=True, help="Write every row as CSV."),
-    "wide": _option("--wide", is_flag=True, help="Every column, one line a row."),
-    "yes": _option("--yes", is_flag=True, help="Do not ask."),
-    "corpus": _option("--corpus", help="Corpus; needed where there are several."),
-    "base": _option(
-        "--base",
-        default="https://knowtrail.example/",
-        help="What the IRIs of nodes, properties and relationships begin with.",
-    ),
-    "limit": _option(
-        "--limit", type=click.IntRange(1), help="Read this many and stop."
-    ),
-    "model": _option(
-        "--model", "model_name", metavar="NAME", help=f"Language model: {MODELS}."
-    ),
-    "record": _option(
-        "--record/--no-record", default=True, help="Store the walk in the graph."
-    ),
-    "host": _option(
-        "--host",
-        default="127.0.0.1",
-        help="Address to listen on; another than loopback needs a key.",
-    ),
-    "port": _option(
-        "--port",
-        type=click.IntRange(0, 65_535),
-        default=7475,
-        help="Port to listen on; 0 takes a free one.",
-    ),
-    "key-file": _option(
-        "--key-file",
-        type=FILE,
-        help="File with the key that clients must show, or NAME KEY a line.",
-    ),
-    "allowed-host": _option(
-        "--allowed-host",
-        "hosts",
-        multiple=True,
-        metavar="NAME",
-        help="Name under which clients may reach this server; may be repeated.",
-    ),
-}
-"""Name -> what makes the option."""
+_TABLE: dict[str, Any] = packaged("knowtrail.graph", "options.toml")["shared"]
+"""Name -> the option as `told_options` reads it, with the `name` of its parameter."""
 
 
 def option(name: str, **changes: Any) -> Callable[[_F], _F]:
     """Return an option of the table as a decorator, with other attributes if given."""
-    return _TABLE[name](**changes)
+    about = {**_TABLE[name], **changes}
+    return _told_option(about.pop("name", name), about, {}, None)
 
 
 def options(*names: str) -> Callable[[_F], _F]:
@@ -125,8 +82,8 @@ def told_options(
     Each is its parameter, and its help alone or what click takes: `is` names a type,
     `of` its values, the first the default, `range` the ends of whole numbers; `flags`
     are other names than its own, and `shared` is one of the table. What `kinds`,
-    classes of options, have as default is it here; `own` has attributes that no file
-    can tell.
+    classes of options, have as default is it here, and `{default}` in a help; `own` has
+    attributes that no file can tell.
 
     Raises:
         KeyError: If `own` names what the file lacks or has from the table.
@@ -156,7 +113,8 @@ def _told_option(
 ) -> Callable[[Any], Any]:
     about = {"help": told} if isinstance(told, str) else dict(told)
     if "help" in about:
-        about["help"] = about["help"].replace("{models}", MODELS)
+        told = about["help"].replace("{models}", MODELS)
+        about["help"] = told.replace("{default}", str(known.get(name)))
     if shared := about.pop("shared", None):
         return option(shared, **about)
     flags = about.pop("flags", [f"--{name.replace('_', '-')}"])

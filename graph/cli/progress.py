@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
+from typing import TypeAlias
 
 _TOLD_EVERY = 10.0
 """Seconds between two lines where no bar can be drawn."""
@@ -15,12 +15,9 @@ _SILENT = 3
 """So many times that, nothing having moved, until it is said again."""
 
 
-class Progress(Protocol):
-    """Called as a stage of long work moves on; must be quick and must not raise."""
-
-    def __call__(self, stage: str, done: int, total: int | None) -> None:
-        """Take note that `done` of `total` are finished (None where unknown)."""
-        ...
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+"""Called as a stage of long work moves on, with its name, how much is finished and of
+how much (None where unknown); must be quick and must not raise."""
 
 
 def silent(stage: str, done: int, total: int | None) -> None:

@@ -1,7 +1,7 @@
 """The `knowtrail` command: options that hold for all, sub-commands loaded by name.
 
-Sub-commands are named here by module and attribute; none is imported before it is
-called, so that `--help` costs little more than the interpreter.
+`commands.toml` names sub-commands by module and attribute; none is imported before it
+is called, so that `--help` costs little more than the interpreter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.groups import LazyGroup
-from knowtrail.graph.cli.options import FILE, FOLDER
+from knowtrail.graph.cli.options import told_options
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -27,58 +27,12 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     SettingsError,
 )
+from knowtrail.graph.files.packaged import packaged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_COMMANDS = {
-    "quickstart": ("retrieval.cli.quickstart:quickstart", "Try everything in one go."),
-    "server": ("graph.cli.server:server", "The managed local Neo4j server."),
-    "cypher": ("graph.cli.cypher:cypher", "Run Cypher, read-only unless --write."),
-    "ingest": ("ingest.cli.ingest:ingest", "Put texts into the graph."),
-    "corpus": ("ingest.cli.corpus:corpus", "List, show, verify, delete corpora."),
-    "search": ("retrieval.cli.traverse:search", "Answer a question from a corpus."),
-    "traverse": (
-        "retrieval.cli.traverse:traverse",
-        "Walk for a question, and keep it.",
-    ),
-    "compare": ("retrieval.cli.traverse:compare", "Walk with several algorithms."),
-    "ask": ("retrieval.cli.ask:ask", "Answer in words, with citations."),
-    "research": ("retrieval.cli.research:research", "Many walks, and a report."),
-    "extract": ("ingest.cli.extract:extract", "What texts say, as SKN or JSON."),
-    "dataset": (
-        "eval.generation.cli:dataset",
-        "Questions made of a corpus, converted.",
-    ),
-    "eval": ("eval.cli:evaluation", "Measure extraction, relevance, templates."),
-    "serve": ("retrieval.cli.serve:serve", "Answer procedures over HTTP."),
-    "explore": ("retrieval.cli.serve:explore", "Look at the graph in the browser."),
-    "mcp": ("retrieval.cli.serve:mcp", "Tools for agents, over MCP."),
-    "view": ("retrieval.cli.view:view", "Pictures: matrices, walks, the graph."),
-    "rdf": ("graph.cli.rdf:rdf", "The graph as RDF: out, in, and in SPARQL."),
-    "export": ("ingest.cli.export:export", "A corpus as files to load elsewhere."),
-    "schema": ("graph.cli.schema:schema", "Constraints and indexes."),
-    "completion": ("graph.cli.completion:completion", "Commands by Tab, in a shell."),
-    "doctor": ("graph.cli.doctor:doctor", "Say what is wrong and what to do."),
-}
-"""Command -> (where it lives in the package, one line for the list)."""
-
-_UNDER = {
-    "Start": ("quickstart", "doctor"),
-    "Ingest": ("ingest", "extract", "corpus"),
-    "Ask": ("search", "ask", "research", "traverse", "compare"),
-    "Look": ("explore", "view", "cypher", "rdf"),
-    "Measure": ("dataset", "eval"),
-    "Admin": ("server", "schema", "export", "serve", "mcp", "completion"),
-}
-"""Heading of the list -> the commands below it."""
-
-_ADDED: dict[str, tuple[str, ...]] = {
-    "corpus": ("knowtrail.retrieval.cli.snapshot:snapshot",),
-    "ingest": ("knowtrail.ingest.cli.custodians:custodians",),
-    "view": ("knowtrail.eval.zelo.cli:battles",),
-}
-"""Group -> sub-commands of it that live elsewhere, such as in a layer above."""
+_COMMANDS, _UNDER, _ADDED = packaged(__package__, "commands.toml").values()
 
 _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 """What the user can mend by calling differently."""
@@ -96,21 +50,7 @@ FAILURE = 1
     added=_ADDED,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
-@click.option("--uri", help="Address of a Neo4j server (NEO4J_URI).")
-@click.option("--user", "username", help="Neo4j user (NEO4J_USERNAME).")
-@click.option(
-    "--password-file", type=FILE, help="File with the password; or set NEO4J_PASSWORD."
-)
-@click.option("--database", help="Neo4j database (NEO4J_DATABASE).")
-@click.option(
-    "--home", type=FOLDER, help="Folder of the managed local server (KNOWTRAIL_HOME)."
-)
-@click.option("--config", type=FILE, help="TOML settings file (KNOWTRAIL_CONFIG).")
-@click.option("--embedder", help="Embedding model (KNOWTRAIL_EMBEDDER).")
-@click.option(
-    "-v", "--verbose", count=True, show_default=False, help="Log more; twice for debug."
-)
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
+@told_options("knowtrail.graph", "knowtrail")
 @click.version_option(package_name="knowtrail", prog_name="knowtrail")
 @click.pass_context
 def knowtrail(

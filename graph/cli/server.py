@@ -60,7 +60,7 @@ def install(
 @_NEO4J
 @option(
     "port",
-    type=click.IntRange(1, 65535),
+    range=(1, 65535),
     default=None,
     help="Loopback port of Bolt; without it the last one, 7687, or a free one.",
 )

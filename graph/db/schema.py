@@ -93,16 +93,15 @@ def apply_schema(
     also: Sequence[str] = (),
     hnsw: Mapping[str, int] | None = None,
     filters: Sequence[str] = (),
-    wait: float = math.inf,
     whole: bool = False,
     progress: Progress = silent,
 ) -> int:
     """Bring the database's schema to this version; return the one found before.
 
     Running twice changes nothing. Nodes are found by indexes of whole values: these are
-    waited for, at most so many seconds. Indexes of texts and of vectors, which searches
-    use and writes do not, may be built for long where there is much: they get a few
-    seconds, or with `whole` as long, and go on being built after that. Without
+    waited for. Indexes of texts and of vectors, which searches use and writes do not,
+    may be built for long where there is much: they get a few seconds, unless with
+    `whole`, and go on being built after that. Without
     `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
     that are made besides that of chunks. `hnsw` has settings of the vector index of
     chunks, `m` and `ef_construction`; one that was made with others is made anew. What
@@ -112,7 +111,7 @@ def apply_schema(
     Raises:
         InputError: If one of `filters` is no property.
         SchemaError: If the database was made by a newer Knowtrail, or an index that is
-            needed cannot be built or is not in time.
+            needed cannot be built.
         CorpusDriftError: If the vector indexes have another dimension.
         SettingsError: If the dimension is out of range.
     """
@@ -138,7 +137,7 @@ def apply_schema(
     elif also or hnsw:
         msg = "No vectors are stored yet: give their length with --dimensions."
         raise SettingsError(msg)
-    _await_indexes(connection, wait, wait if whole else _SHORT_WAIT, progress)
+    _await_indexes(connection, math.inf if whole else _SHORT_WAIT, progress)
     return found
 
 
@@ -172,9 +171,7 @@ def _make(connection: Connection, command: str, **params: Any) -> None:
             return
 
 
-def _await_indexes(
-    connection: Connection, wait: float, others: float, progress: Progress
-) -> None:
+def _await_indexes(connection: Connection, others: float, progress: Progress) -> None:
     """Wait until nodes can be found by our indexes, and a while for the others."""
     begin = time.monotonic()
     while True:
@@ -183,10 +180,10 @@ def _await_indexes(
         needed = [row for row in waiting if row["type"] == "RANGE"]
         coming = any(row["state"] == "POPULATING" for row in waiting)
         passed = time.monotonic() - begin
-        if not needed and (not coming or passed >= min(wait, others)):
+        if not needed and (not coming or passed >= others):
             break
         for row in needed:
-            if row["state"] == "FAILED" or passed >= wait:
+            if row["state"] == "FAILED":
                 msg = f"{_unready(row)} Run the command again when it is built."
                 raise SchemaError(msg)
         if passed >= _UNTOLD_WAIT:

@@ -28,7 +28,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha1, sha256
 from importlib import resources
@@ -217,7 +217,7 @@ TRAINING_SECONDS = 180
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Jar:
     """One file of the server, with the SHA-256 of its content if that is known."""
 
@@ -335,22 +335,12 @@ def listed_jars(version: str) -> list[Jar]:
     for line in source.read_text("utf-8").splitlines():
         digest, coordinate = line.split()
         group, artifact, release, *classifier = coordinate.split(":")
-        jars.append(
-            Jar(
-                group=group,
-                artifact=artifact,
-                version=release,
-                classifier="".join(classifier),
-                digest=digest,
-            )
-        )
+        jars.append(Jar(group, artifact, release, "".join(classifier), digest))
     return jars
 
 
 def resolve_jars(version: str, cache: Path) -> list[Jar]:
     """Work out which jars a version needs, in class path order, its own two first."""
-    from dataclasses import replace
-
     from jgo.maven import MavenContext
     from jgo.parse import Coordinate
 
@@ -368,12 +358,7 @@ def resolve_jars(version: str, cache: Path) -> list[Jar]:
     except (OSError, RuntimeError, ValueError, KeyError) as error:
         raise InstallError(_unreachable(version, error)) from error
     return [
-        Jar(
-            group=found.groupId,
-            artifact=found.artifactId,
-            version=found.version,
-            classifier=found.classifier or "",
-        )
+        Jar(found.groupId, found.artifactId, found.version, found.classifier or "")
         for found in [*inputs, *needed]
         if found.scope in {"compile", "runtime"}
     ]

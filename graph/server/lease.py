@@ -169,20 +169,14 @@ def _start_message(folder: ServerFolder, reason: str) -> str:
     return f"Neo4j did not start: {reason.rstrip('.')}. See {folder.log}.{tail}"
 
 
+@dataclass(eq=False)
 class ServerLease:
     """A hold on a running server; while one is open, nothing stops it by itself."""
 
-    def __init__(
-        self,
-        folder: ServerFolder,
-        info: ServerInfo,
-        clients: FolderLock,
-        pipe: int | None,
-    ) -> None:
-        self.info = info
-        self._folder = folder
-        self._clients: FolderLock | None = clients
-        self._pipe = pipe
+    _folder: ServerFolder
+    info: ServerInfo
+    _clients: FolderLock | None
+    _pipe: int | None
 
     def __enter__(self) -> Self:
         return self

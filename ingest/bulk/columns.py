@@ -15,6 +15,7 @@ import numpy as np
 from knowtrail.graph.db.labels import LABELS
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import private_folder
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.vector_file import storage_errors
 
 if TYPE_CHECKING:
@@ -24,21 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-ENDS = {
-    "IN_CORPUS": ("Document", "Corpus"),
-    "FROM_DOCUMENT": ("Chunk", "Document"),
-    "NEXT_CHUNK": ("Chunk", "Chunk"),
-    "HAS_SENTENCE": ("Chunk", "Sentence"),
-    "NEXT_SENTENCE": ("Sentence", "Sentence"),
-    "SIMILAR_TO": ("Chunk", "Chunk"),
-    "HAS_THEME": ("Document", "Theme"),
-    "THEME_SIMILAR_TO": ("Document", "Document"),
-    "LINKS_TO": ("Document", "Document"),
-    "MENTIONS": ("Chunk", "Document"),
-    "IN_CATEGORY": ("Document", "Category"),
-    "NAMES": ("Chunk", "Term"),
-}
-"""Relationship type -> the labels at its start and its end."""
+ENDS: dict[str, tuple[str, str]] = packaged(__package__, "spool.toml")["ends"]
 INPUT = "--input-type=parquet"
 """The import tool's argument that tells what kind of files they are."""
 _NODES = 4096

@@ -32,7 +32,7 @@ from knowtrail.ingest.bulk.spool import LINKING, Spool
 from knowtrail.ingest.corpus import known_corpus, work_key
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.pipeline import ingest_locked
+from knowtrail.ingest.pipeline import Ingest
 from knowtrail.ingest.records import position
 from knowtrail.ingest.terms import TERM_RULES
 from knowtrail.ingest.vector_file import storage_errors
@@ -58,6 +58,10 @@ _FILES_SHARE, _STORE_SHARE = 1.0, 2.0
 """Size of the column files, and of the store with its indexes, over the spool's."""
 _MANIFEST = "load.json"
 """Written when the column files are whole: what is left to do after the import."""
+_UNOPENED = (
+    "The server did not open the imported store: see knowtrail server logs, and what "
+    "server/conf/own.conf says of folders."
+)
 LOADING = "loading"
 """Status of a corpus whose store was imported and whose indexes are not made."""
 
@@ -134,19 +138,17 @@ def load_corpus(
     chosen = options or IngestOptions()
     with corpus_lock(settings.home, connection, corpus, lease=False):
         with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
-            report = ingest_locked(
+            report = Ingest(
                 spool,
-                sources,
-                corpus=corpus,
-                embedder=embedder if engine else served_embedder(connection, embedder),
-                settings=settings,
-                options=chosen,
-                cleanup=cleanup,
-                progress=progress,
-                engine=engine,
+                corpus,
+                embedder if engine else served_embedder(connection, embedder),
+                settings,
+                chosen,
+                cleanup,
+                progress,
                 work=spool.work,
                 write=spool.write_documents,
-            )
+            ).run(sources, engine)
             with report.timed("files"):
                 indexes = {
                     "hnsw": hnsw_settings(connection),
@@ -156,7 +158,9 @@ def load_corpus(
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
         with report.timed("indexes"), open_connection(settings, stay=stays) as loaded:
-            _complete(loaded, corpus, folder, settings, progress)
+            _finish(loaded, corpus, folder, settings, progress)
+            if known_corpus(loaded, corpus) is None:
+                raise ServerError(_UNOPENED)
     report.added += report.skipped + report.updated
     report.skipped = report.updated = 0
     report.written = counts
@@ -267,22 +271,6 @@ def _import(
         import_store(settings.home, arguments, heap=settings.heap, off_heap=_OFF_HEAP)
     progress("importing", 1, 1)
     return stays
-
-
-def _complete(
-    connection: Connection,
-    corpus: str,
-    folder: Path,
-    settings: Settings,
-    progress: Progress,
-) -> None:
-    """Make what the store just imported lacks; refuse another store."""
-    _finish(connection, corpus, folder, settings, progress)
-    if known_corpus(connection, corpus) is None:
-        raise ServerError(
-            "The server did not open the imported store: see knowtrail server logs, "
-            "and what server/conf/own.conf says of folders."
-        )
 
 
 def _finish(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import sqlite3
 import threading
@@ -25,7 +24,6 @@ import numpy as np
 
 from knowtrail.graph.db.connection import Capabilities, Connection, Counters
 from knowtrail.graph.db.schema import SCHEMA_VERSION
-from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.bulk.columns import ColumnFiles
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.prepare import Keyed
 
-_FULL = re.compile("full|readonly|read-only|unable to open|disk I/O")
 LINKING = "linking"
 """Folder of working files, which the loaded corpus takes over."""
 _FORMAT = 2
@@ -72,7 +69,7 @@ class Spool(Connection):
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with _storage(folder):
+        with storage_errors(folder):
             private_folder(folder)
             self._vector_file = folder / "vectors.f32"
             self._vector_file.touch()
@@ -139,7 +136,7 @@ class Spool(Connection):
             return
         given = _plain({"schema": SCHEMA_VERSION, **params})
         made = getattr(self, f"_{name}", lambda rows: map(dict, rows))
-        with _storage(self.folder), closing(self._opened()) as database:
+        with storage_errors(self.folder), closing(self._opened()) as database:
             yield from made(database.execute(_SQL["read"][name], given))
 
     def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
@@ -167,7 +164,7 @@ class Spool(Connection):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold the only transaction that writes."""
-        with self._lock, _storage(self.folder), self._database:
+        with self._lock, storage_errors(self.folder), self._database:
             self._do("BEGIN IMMEDIATE")
             yield
 
@@ -498,16 +495,3 @@ def _ranked(
     ]
     names = ("starts", "ends", "score", "rank")
     return dict(zip(names, _columns(edges, 4), strict=True))
-
-
-@contextmanager
-def _storage(folder: Path) -> Iterator[None]:
-    """Turn a lack of space into one clear error."""
-    try:
-        with storage_errors(folder):
-            yield
-    except sqlite3.OperationalError as error:
-        if not _FULL.search(str(error)):
-            raise
-        msg = f"Cannot write working files in {folder} ({error}): free some, or --work."
-        raise StorageError(msg) from error

@@ -160,18 +160,8 @@ def _tell_limits(report: ExtractionReport, tokens: int) -> None:
     """Say what was not read or had less room; raise if nothing worked."""
     from knowtrail.graph.errors import KnowtrailError
 
-    if report.partial:
-        click.echo(
-            f"{counted(report.partial, 'text')} read in part: of some passages the "
-            "answer could not be used.",
-            err=True,
-        )
-    if report.answer_tokens is not None and report.answer_tokens < tokens:
-        click.echo(
-            f"Answers had {report.answer_tokens:,} tokens, not {tokens:,}: they get "
-            "half of the model's context.",
-            err=True,
-        )
+    if text := told_by(_HERE, "extraction_limits.txt", report=report, tokens=tokens):
+        click.echo(text, err=True)
     if 0 < report.sources == report.failed + report.failed_before:
         msg = f"Nothing worked: {counted(report.sources, 'extraction')} failed"
         for title, error in report.failures[:1]:

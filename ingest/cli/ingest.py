@@ -39,37 +39,14 @@ def ingest() -> None:
     """
 
 
-_NUMBERS = {
-    "window": "Sentences in a chunk.",
-    "stride": "Sentences from one chunk to the next.",
-    "intra-top-k": "Edges of a chunk inside its document.",
-    "intra-threshold": "Least cosine of these.",
-    "inter-top-x": "Edges of a chunk to other documents.",
-    "inter-threshold": "Least cosine of these.",
-    "theme-top": "Edges of a document by themes.",
-    "theme-threshold": "Least cosine of these.",
-}
-
-
-def _number(name: str) -> Callable[[Any], Any]:
-    default = getattr(_DEFAULTS, name.replace("-", "_"))
-    text = f"{_NUMBERS[name]} [default: {default}]"
-    return click.option(f"--{name}", type=type(default), help=text)
-
-
 _told = partial(told_options, "knowtrail.ingest")
 _common = stacked(
     input_options,
     _told(
         "common",
-        themes={
-            "default": None,
-            "help": f"Where themes come from. [default: {_DEFAULTS.themes}]",
-        },
-        terms={"default": None},
-        bulk={"default": None},
+        IngestOptions,
+        **{name: {"default": None} for name in ("themes", "terms", "bulk")},
     ),
-    *map(_number, _NUMBERS),
 )
 _engine = _told("engine")
 

@@ -100,6 +100,11 @@ def _with_text(connection: Connection, source: ExtractionSource) -> ExtractionSo
 
 _LOG = logging.getLogger(__name__)
 MOST_AT_ONCE = 32
+_ADDED = (
+    *("not_understood", "source_characters", "read_characters", "passages"),
+    *("prompt_tokens", "completion_tokens", "seconds"),
+)
+"""What a report has of all extractions together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,17 +192,13 @@ class ExtractionReport:
         self.kept += facts is None
         self.facts += stated
         self.supported += supported
-        self.not_understood += extracted.not_understood
         setattr(self, extracted.status, getattr(self, extracted.status) + 1)
         if extracted.error and len(self.failures) < 20:
             self.failures.append((source.title, extracted.error))
-        self.source_characters += extracted.source_characters
-        self.read_characters += extracted.read_characters
-        self.passages += extracted.passages
+        for name in _ADDED:
+            more = getattr(extracted, name) or 0
+            setattr(self, name, getattr(self, name) + more)
         self.answer_tokens = extracted.answer_tokens
-        self.prompt_tokens += extracted.prompt_tokens or 0
-        self.completion_tokens += extracted.completion_tokens or 0
-        self.seconds += extracted.seconds
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON values with camelCase names."""
@@ -307,18 +308,14 @@ def _answers(
     """Yield sources with what the model made of them, as they are done."""
     # The threads that wait for the model are daemons: one who stops the program does
     # not wait for answers that nobody reads.
-    waiting: queue.SimpleQueue[ExtractionSource] = queue.SimpleQueue()
-    for source in sources:
-        waiting.put(source)
+    waiting = iter(list(sources))
     results: queue.Queue[tuple[ExtractionSource, Extracted] | BaseException]
     results = queue.Queue(maxsize=2 * concurrency)
     stopped = threading.Event()
 
     def work() -> None:
-        while not stopped.is_set():
-            try:
-                source = waiting.get_nowait()
-            except queue.Empty:
+        for source in waiting:
+            if stopped.is_set():
                 return
             try:
                 results.put((source, extract(source)))

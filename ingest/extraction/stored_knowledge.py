@@ -11,6 +11,7 @@ import numpy as np
 from knowtrail.graph.errors import VectorError
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.prompts import whole_characters
+from knowtrail.graph.vectors import cosines_between
 from knowtrail.ingest.extraction.skn.notation import SknBlock
 from knowtrail.ingest.keys import camel_case, content_key, normalise_name
 
@@ -31,12 +32,12 @@ class Knowledge:
 
     id: str
     properties: Row
-    facts: tuple[Row, ...] = ()
-    gaps: tuple[Row, ...] = ()
-    concepts: tuple[Row, ...] = ()
-    causes: tuple[Row, ...] = ()
-    entities: tuple[Row, ...] = ()
-    relations: tuple[Row, ...] = ()
+    rows: Mapping[str, Sequence[Row]]
+
+    @property
+    def facts(self) -> Sequence[Row]:
+        """Return the rows of its facts."""
+        return self.rows.get("facts", ())
 
 
 def extraction_id(corpus: str, source: str, *, variant: str, model: str) -> str:
@@ -56,7 +57,7 @@ def knowledge_of(
     key = extraction_id(
         corpus, source, variant=extracted.variant, model=extracted.model
     )
-    said: dict[str, Any] = {}
+    said: dict[str, list[Row]] = {}
     about: Row = {}
     if isinstance(extracted.value, SknBlock):
         said = _of_block(extracted.value, corpus, key)
@@ -79,7 +80,7 @@ def knowledge_of(
         "text": extracted.text,
         **about,
     }
-    return Knowledge(id=key, properties=_storable(properties), **said)
+    return Knowledge(id=key, properties=_storable(properties), rows=said)
 
 
 def _storable(row: Row) -> Row:
@@ -111,7 +112,7 @@ def _assessment(block: SknBlock) -> Row:
     return about
 
 
-def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ...]]:
+def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, list[Row]]:
     names = [name for link in block.causal for name in (link.cause, link.effect)]
     concepts = _named("concept", corpus, names)
     causes: dict[tuple[str, str], Row] = {}
@@ -136,10 +137,10 @@ def _of_block(block: SknBlock, corpus: str, key: str) -> dict[str, tuple[Row, ..
         _said("gap", key, corpus, index, text) for index, text in enumerate(block.gaps)
     ]
     return {
-        "facts": tuple(facts),
-        "gaps": tuple(gaps),
-        "concepts": tuple(concepts.values()),
-        "causes": tuple(causes.values()),
+        "facts": facts,
+        "gaps": gaps,
+        "concepts": list(concepts.values()),
+        "causes": list(causes.values()),
     }
 
 
@@ -166,9 +167,7 @@ def _named(kind: str, corpus: str, names: list[str]) -> dict[str, Row]:
     return rows
 
 
-def _of_json(
-    value: dict[str, Any], corpus: str, key: str
-) -> dict[str, tuple[Row, ...]]:
+def _of_json(value: dict[str, Any], corpus: str, key: str) -> dict[str, list[Row]]:
     names = [entity["name"] for entity in value["entities"]]
     for relation in value["relationships"]:
         names += [relation["source"], relation["target"]]
@@ -197,16 +196,15 @@ def _of_json(
     ]
     blank = {"type": None, "attributes": None}
     return {
-        "facts": tuple(facts),
-        "entities": tuple(blank | row for row in entities.values()),
-        "relations": tuple(relations.values()),
+        "facts": facts,
+        "entities": [blank | row for row in entities.values()],
+        "relations": list(relations.values()),
     }
 
 
 SUPPORT = 0.6
 """Least cosine of a fact and a sentence that supports it."""
 
-_PARTS = ("facts", "gaps", "concepts", "causes", "entities", "relations")
 MOST_SUPPORTS = 3
 """Sentences that a fact is linked to at most, the nearest ones."""
 
@@ -266,7 +264,7 @@ def supports(
     except VectorError:
         return []
     sentences = np.asarray([row["vector"] for row in rows], dtype=np.float64)
-    scores = _unit(facts) @ _unit(sentences).T
+    scores = cosines_between(facts.astype(np.float64), sentences)
     found = []
     for index, fact in enumerate(knowledge.facts):
         best = np.argsort(-scores[index], kind="stable")[:MOST_SUPPORTS]
@@ -281,13 +279,6 @@ def supports(
             if scores[index, place] >= SUPPORT
         ]
     return found
-
-
-def _unit(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    wide = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit: np.ndarray[Any, Any] = wide / np.where(lengths > 0, lengths, 1.0)
-    return unit
 
 
 def store(
@@ -317,9 +308,8 @@ def store(
         ),
     ]
     steps += [
-        (f"extraction/{name}", {"extraction": key, "rows": list(rows)})
-        for name in _PARTS
-        if (rows := getattr(knowledge, name))
+        (f"extraction/{name}", {"extraction": key, "rows": rows})
+        for name, rows in knowledge.rows.items()
     ]
     steps.append(("extraction/supports", {"rows": list(supported)}))
     return connection.write_all([

@@ -10,7 +10,7 @@ import sys
 import zlib
 from contextlib import closing, contextmanager
 from itertools import pairwise
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.sources._remote import located, located_all
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from knowtrail.ingest.sources._remote import AnyPath
+    from knowtrail.ingest.sources.dump import DumpFile
 
 
 _SCANNED = 1 << 18
@@ -202,7 +203,7 @@ class PathsSource:
     def __init__(self, paths: Sequence[AnyPath | str]) -> None:
         self._paths = tuple(located_all(paths))
         self._finished = 0
-        self._current: _Read | None = None
+        self._current: DumpFile | LineFile | None = None
 
     @property
     def size(self) -> int | None:
@@ -229,7 +230,7 @@ class PathsSource:
         return self._finished + (self._current.position if self._current else 0)
 
     @contextmanager
-    def _reading(self, file: _Read) -> Iterator[None]:
+    def _reading(self, file: DumpFile | LineFile) -> Iterator[None]:
         """Count a file while it is read, and from then on."""
         self._current = file
         try:
@@ -237,11 +238,6 @@ class PathsSource:
         finally:
             self._finished += file.position
             self._current = None
-
-
-class _Read(Protocol):
-    @property
-    def position(self) -> int: ...
 
 
 class BrokenLinesError(Exception):

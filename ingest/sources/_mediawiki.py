@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,46 +49,38 @@ def user_agent(contact: str = CONTACT) -> str:
     return f"knowtrail/{number} ({contact})" if contact else f"knowtrail/{number}"
 
 
+@dataclass(eq=False)
 class MediaWikiApi:
-    """Asks one wiki; `close` ends the connection that was opened for it."""
+    """Asks one wiki at the address of an api.php; nothing is asked at first.
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        client: httpx.Client | None = None,
-        contact: str = CONTACT,
-        interval: float = 0.2,
-        attempts: int = 5,
-        seconds: float = 30.0,
-        max_response: int = MAX_RESPONSE,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Name the address of an api.php; nothing is asked yet.
+    A client that is given is left open by `close`. The interval is the least number of
+    seconds from one request to the next; `seconds` limits connecting, and each pause of
+    the server, `max_response` the bytes of a response, decompressed.
+    """
 
-        A client that is given is left open. The interval is the least number of seconds
-        from one request to the next; `seconds` limits connecting, and each pause of the
-        server, the response its bytes, decompressed.
-        """
+    url: str
+    _: KW_ONLY
+    client: httpx.Client | None = None
+    contact: str = CONTACT
+    interval: float = 0.2
+    attempts: int = 5
+    seconds: float = 30.0
+    max_response: int = MAX_RESPONSE
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
         import httpx
 
-        self.url = url
-        self._own = client is None
-        self._client = client or httpx.Client(
-            timeout=httpx.Timeout(seconds, connect=min(10.0, seconds))
+        self._client = self.client or httpx.Client(
+            timeout=httpx.Timeout(self.seconds, connect=min(10.0, self.seconds))
         )
-        self._headers = {"User-Agent": user_agent(contact)}
-        self._interval = interval
-        self._attempts = attempts
-        self._max_response = max_response
-        self._sleep = sleep
-        self._clock = clock
+        self._headers = {"User-Agent": user_agent(self.contact)}
         self._next = 0.0
 
     def close(self) -> None:
         """Close the client, unless the caller brought it."""
-        if self._own:
+        if self.client is None:
             self._client.close()
 
     def query(self, parameters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -121,9 +113,9 @@ class MediaWikiApi:
 
         retrying = Retrying(
             retry=retry_if_exception_type(BusyError),
-            stop=partial(_gives_up, self._attempts),
+            stop=partial(_gives_up, self.attempts),
             wait=_wait,
-            sleep=self._sleep,
+            sleep=self.sleep,
             before_sleep=pause_noted(_LOG, self.url),
             reraise=True,
         )
@@ -138,9 +130,9 @@ class MediaWikiApi:
     def _once(self, parameters: Mapping[str, str]) -> dict[str, Any]:
         import httpx
 
-        if (pause := self._next - self._clock()) > 0:
-            self._sleep(pause)
-        self._next = self._clock() + self._interval
+        if (pause := self._next - self.clock()) > 0:
+            self.sleep(pause)
+        self._next = self.clock() + self.interval
         try:
             with self._client.stream(
                 "GET", self.url, params=dict(parameters), headers=self._headers
@@ -173,9 +165,9 @@ class MediaWikiApi:
         body = bytearray()
         for part in response.iter_bytes():
             body += part
-            if len(body) > self._max_response:
+            if len(body) > self.max_response:
                 raise SourceError(
-                    f"{self.url} answered with more than {self._max_response:,} "
+                    f"{self.url} answered with more than {self.max_response:,} "
                     f"bytes: ask for fewer articles at once."
                 )
         return bytes(body)
@@ -233,12 +225,12 @@ class Found:
     is_article: bool = False
 
 
+@dataclass
 class _Answer:
-    def __init__(self) -> None:
-        self.moved: dict[str, str] = {}
-        self.redirects: dict[str, str] = {}
-        self.pages: dict[str, dict[str, Any]] = {}
-        self.elsewhere: set[str] = set()
+    moved: dict[str, str] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    pages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    elsewhere: set[str] = field(default_factory=set)
 
     def add(self, part: dict[str, Any]) -> None:
         """Add one part; continuations bring what is missing of pages."""
@@ -257,23 +249,17 @@ class _Answer:
         return title, hops
 
 
+@dataclass(eq=False)
 class ArticleReader:
     """Reads articles of one wiki, each once for as long as the reader lives."""
 
-    def __init__(
-        self,
-        api: MediaWikiApi,
-        *,
-        source: str,
-        language: str,
-        keep_disambiguation: bool = False,
-    ) -> None:
-        self._api = api
-        self._source = source
-        self._language = language
-        self._keep_disambiguation = keep_disambiguation
-        self._given: dict[str, bool] = {}
-        self._redirects: set[str] = set()
+    api: MediaWikiApi
+    _: KW_ONLY
+    source: str
+    language: str
+    keep_disambiguation: bool = False
+    _given: dict[str, bool] = field(default_factory=dict, init=False)
+    _redirects: set[str] = field(default_factory=set, init=False)
 
     def read(self, titles: Sequence[str]) -> list[Found]:
         """Return what each title leads to, in order."""
@@ -282,7 +268,7 @@ class ArticleReader:
             "",
             *(repaired(t).replace(_SEPARATOR, " ") for t in titles),
         ])
-        for part in self._api.query({"titles": joined, **_PARAMETERS}):
+        for part in self.api.query({"titles": joined, **_PARAMETERS}):
             answer.add(part)
         return [self._found(repaired(title), answer) for title in titles]
 
@@ -296,7 +282,7 @@ class ArticleReader:
             "srinfo": "",
             "srprop": "",
         }
-        for part in self._api.query(parameters):
+        for part in self.api.query(parameters):
             for row in _rows(part, "search"):
                 yield str(row.get("title"))
 
@@ -310,7 +296,7 @@ class ArticleReader:
             "srprop": "",
         }
         try:
-            part = next(self._api.query(parameters), {})
+            part = next(self.api.query(parameters), {})
         except SourceError:
             return ""
         info = part.get("searchinfo")
@@ -325,12 +311,12 @@ class ArticleReader:
         if page is None or not page.get("pageid") or page.get("missing"):
             return Found(items=(self._lost(title, last, page, answer),))
         redirects = [
-            RawRedirect(title=start, target=end, source=self._source)
+            RawRedirect(title=start, target=end, source=self.source)
             for start, end in hops
             if start not in self._redirects
         ]
         self._redirects.update(start for start, _ in hops)
-        identity = f"{self._source}/{page['pageid']}"
+        identity = f"{self.source}/{page['pageid']}"
         if identity in self._given:
             return Found(items=tuple(redirects), is_article=self._given[identity])
         item = self._article(page, identity)
@@ -373,11 +359,11 @@ class ArticleReader:
             return LeftOut(title=title, reason="empty", source_id=identity)
         if target := redirect_target(text):
             return RawRedirect(
-                title=title, target=target, source=self._source, source_id=identity
+                title=title, target=target, source=self.source, source_id=identity
             )
         props = page.get("pageprops")
         marked = isinstance(props, dict) and "disambiguation" in props
-        if not self._keep_disambiguation and (marked or is_disambiguation(text)):
+        if not self.keep_disambiguation and (marked or is_disambiguation(text)):
             return LeftOut(title=title, reason="disambiguation", source_id=identity)
         url = page.get("canonicalurl") or page.get("fullurl")
         number = revision.get("revid")
@@ -387,9 +373,9 @@ class ArticleReader:
             raw=repaired(text),
             markup="wikitext",
             url=None if url is None else str(url),
-            source=self._source,
+            source=self.source,
             revision=None if number is None else str(number),
-            language=self._language,
+            language=self.language,
         )
 
 

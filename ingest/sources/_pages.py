@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.records import Link, Section
 
 if TYPE_CHECKING:
@@ -187,38 +188,14 @@ def _wiki_links(text: str) -> Iterator[Piece]:
     yield text[end:], ""
 
 
-_SKIPPED = frozenset({
-    "audio", "button", "canvas", "footer", "form", "head", "iframe", "math", "nav",
-    "noscript", "object", "pre", "script", "select", "style", "svg", "template",
-    "video",
-})  # fmt: skip
-_BLOCKS = frozenset({
-    "address", "article", "aside", "blockquote", "body", "caption", "dd", "details",
-    "div", "dl", "dt", "fieldset", "figcaption", "figure", "header", "hr", "html", "li",
-    "main", "ol", "p", "section", "summary", "table", "tbody", "td", "tfoot", "th",
-    "thead", "tr", "ul",
-})  # fmt: skip
+_TOLD = packaged(__package__, "pages.toml")
+_SKIPPED, _BLOCKS = frozenset(_TOLD["skipped"]), frozenset(_TOLD["blocks"])
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CONTENT = ("//main", "//*[@role='main']", "//article", "//body")
 """Where the content of a page is; the first that stands there once."""
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 _ROLE = re.compile(r":[A-Za-z][\w.:+-]*:`~?([^`<]+?)(?:\s*<[^`<>]*>)?`")
 """`:doc:`words <place>``: what only Sphinx can resolve, and its words."""
-_RST: dict[str, Any] = {
-    "_disable_config": True,
-    "embed_stylesheet": False,
-    "file_insertion_enabled": False,
-    "halt_level": 5,
-    "line_length_limit": 10_000_000,
-    "math_output": "LaTeX",
-    "output_encoding": "unicode",
-    "raw_enabled": False,
-    "report_level": 5,
-    "stylesheet_path": "",
-    "syntax_highlight": "none",
-    "warning_stream": False,
-}
-"""Nothing is read but the text itself, and its mistakes are passed over."""
 
 
 def read_rst(source: str) -> Page:
@@ -231,7 +208,7 @@ def read_rst(source: str) -> Page:
 
     plain = _ROLE.sub(r"\1", source)
     try:
-        html = publish_string(plain, writer="html5", settings_overrides=_RST)
+        html = publish_string(plain, writer="html5", settings_overrides=_TOLD["rst"])
     except (RecursionError, MemoryError, ImportError):
         raise
     except Exception as error:  # such as a KeyError for an undefined substitution

@@ -17,7 +17,7 @@ import re
 import zlib
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 from xml.parsers import expat
@@ -253,17 +253,16 @@ _ENDS = frozenset({
     expat.errors.XML_ERROR_PARTIAL_CHAR,
     expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
 })  # fmt: skip
-_PAGE_FIELDS: dict[tuple[str, ...], str] = {
+_FIELDS: dict[tuple[str, ...], str] = {
+    ("siteinfo", "dbname"): "dbname",
+    ("siteinfo", "base"): "base",
     ("page", "title"): "title",
     ("page", "ns"): "ns",
     ("page", "id"): "id",
     ("page", "revision", "id"): "revision",
     ("page", "revision", "text"): "text",
 }
-_SITE_FIELDS: dict[tuple[str, ...], str] = {
-    ("siteinfo", "dbname"): "dbname",
-    ("siteinfo", "base"): "base",
-}
+"""Path of an element -> the field of the site or page that is its text."""
 
 
 class ForbiddenXmlError(Exception):
@@ -296,22 +295,6 @@ class Page:
     redirect: str | None = None
 
 
-@dataclass(slots=True)
-class _Field:
-    """Text of the element that is being read."""
-
-    name: str
-    limit: int
-    pieces: list[str] = field(default_factory=list)
-    length: int = 0
-
-    def add(self, data: str) -> None:
-        """Keep a piece unless the limit is passed; count it anyway."""
-        if self.length < self.limit:
-            self.pieces.append(data[: self.limit - self.length])
-        self.length += len(data)
-
-
 class PageReader:
     """Turns pieces of XML text into pages; the title is that of the page being read."""
 
@@ -322,10 +305,18 @@ class PageReader:
         self._limit = max_page_chars
         self._path: list[str] = []
         self._page: Page | None = None
-        self._field: _Field | None = None
+        self._field: str | None = None
+        self._pieces: list[str] = []
+        self._length = 0
         self._done: deque[Page] = deque()
         self._fed = 0
-        self._parser = self._new_parser()
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.buffer_size = 1 << 16
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._data
+        self._parser.StartDoctypeDeclHandler = self._doctype
 
     @property
     def title(self) -> str:
@@ -361,16 +352,6 @@ class PageReader:
             return None
         return BrokenXmlError(f"a single tag is longer than {TOKEN_LIMIT:,} bytes")
 
-    def _new_parser(self) -> expat.XMLParserType:
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.buffer_size = 1 << 16
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._data
-        parser.StartDoctypeDeclHandler = self._doctype
-        return parser
-
     def _doctype(self, name: str, *_: object) -> None:
         msg = f"it declares a document type ({name}), which dumps never do"
         raise ForbiddenXmlError(msg)
@@ -387,10 +368,8 @@ class PageReader:
             self._page = Page()
         elif self._path == ["page", "redirect"] and self._page is not None:
             self._page.redirect = attributes.get("title", "")
-        name = self._field_name()
-        if name is not None:
-            limit = self._limit if name == "text" else FIELD_LIMIT
-            self._field = _Field(name, limit)
+        if (name := _FIELDS.get(tuple(self._path))) is not None:
+            self._field, self._pieces, self._length = name, [], 0
 
     def _root(self, tag: str, attributes: dict[str, str]) -> None:
         if tag != "mediawiki":
@@ -399,34 +378,27 @@ class PageReader:
         self.started = True
         self.site.language = attributes.get("xml:lang", "")
 
-    def _field_name(self) -> str | None:
-        path = tuple(self._path)
-        return _PAGE_FIELDS.get(path) or _SITE_FIELDS.get(path)
-
     def _data(self, data: str) -> None:
+        """Keep a piece of a field unless its limit is passed; count it anyway."""
         if self._field is not None:
-            self._field.add(data)
+            limit = self._limit if self._field == "text" else FIELD_LIMIT
+            if self._length < limit:
+                self._pieces.append(data[: limit - self._length])
+            self._length += len(data)
 
     def _end(self, _tag: str) -> None:
-        if self._field is not None and self._field_name() == self._field.name:
-            self._store(self._field)
+        if self._field and _FIELDS.get(tuple(self._path)) == self._field:
+            owner = self._page if self._path[0] == "page" else self.site
+            text = "".join(self._pieces)
+            setattr(owner, self._field, text if self._field == "text" else text.strip())
+            if isinstance(owner, Page) and self._field == "text":
+                owner.length = self._length
             self._field = None
         if self._path == ["page"] and self._page is not None:
             self._done.append(self._page)
             self._page = None
         if self._path:
             self._path.pop()
-
-    def _store(self, done: _Field) -> None:
-        text = "".join(done.pieces)
-        if done.name in {"dbname", "base"}:
-            setattr(self.site, done.name, text.strip())
-        elif self._page is not None:
-            if done.name == "text":
-                self._page.length = done.length
-                self._page.text = text
-            else:
-                setattr(self._page, done.name, text.strip())
 
 
 _PROJECT = re.compile(

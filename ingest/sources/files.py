@@ -54,25 +54,15 @@ _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]+)""", re
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-class _Trouble(NamedTuple):
-    """A path that cannot be read, and why."""
+class _Left(NamedTuple):
+    """A path that is passed over and what it is, or in `trouble` and why."""
 
     path: AnyPath
     reason: str
+    trouble: bool = False
 
 
-class _Passed(NamedTuple):
-    """A path that is passed over, and what it is."""
-
-    path: AnyPath
-    reason: str
-
-
-_Entry: TypeAlias = Path | RemoteFile | _Trouble | _Passed
-
-
-class _UnreadableError(ValueError):
-    """A file is no text; the message says why."""
+_Entry: TypeAlias = Path | RemoteFile | _Left
 
 
 class _OtherError(ValueError):
@@ -177,9 +167,9 @@ class FilesSource:
         found: dict[str, _Entry] = {}
         for named in self._named:
             for entry in self._listed(named):
-                path = entry.path if isinstance(entry, _Trouble | _Passed) else entry
+                path = entry.path if isinstance(entry, _Left) else entry
                 found.setdefault(self._id(path), entry)
-        if all(isinstance(entry, _Passed) for entry in found.values()):
+        if all(isinstance(e, _Left) and not e.trouble for e in found.values()):
             wanted = ", ".join(self._patterns)
             msg = f"No file below {self.name} matches {wanted}: check the path."
             raise SourceError(msg)
@@ -211,7 +201,7 @@ class FilesSource:
         for identity, entry in found.items():
             if isinstance(entry, Path | RemoteFile):
                 yield self._item(identity, entry)
-            elif isinstance(entry, _Trouble):
+            elif entry.trouble:
                 yield Failure(title=identity, message=entry.reason)
             else:
                 passed.append(LeftOut(title=identity, reason=entry.reason))
@@ -236,7 +226,7 @@ class FilesSource:
             page = self._page(path, kind)
         except _OtherError:
             return LeftOut(title=identity, reason=_ending(path))
-        except (_UnreadableError, PageError) as error:
+        except PageError as error:
             return Failure(title=identity, message=str(error))
         except RecursionError:
             return Failure(title=identity, message="nested too deep to be read")
@@ -375,20 +365,22 @@ def _declared(data: bytes, kind: str) -> str | None:
 def _bytes(path: AnyPath, *, limit: int) -> bytes:
     try:
         if not path.is_file():
-            raise _UnreadableError("not a regular file")
+            raise PageError("not a regular file")
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
-        raise _UnreadableError(f"cannot be read: {error.strerror}") from error
+        raise PageError(f"cannot be read: {error.strerror}") from error
     if len(data) > limit:
-        raise _UnreadableError(f"larger than {limit:,} bytes: split it")
+        raise PageError(f"larger than {limit:,} bytes: split it")
     return data
 
 
 def _text(data: bytes, encoding: str | None, *, named: str | None) -> str:
     """Return the text of a file, by its encoding if known, or by what the user said."""
+    # As told, else UTF-16 where a byte order mark says so, else UTF-8.
+    decoding = encoding or ("utf-16" if data.startswith(_UTF16) else "utf-8")
     try:
-        text = _decoded(data, encoding)
+        text = data.decode(decoding).removeprefix("\ufeff")
     except UnicodeError as error:
         at = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
         name = (encoding or "utf-8").upper()
@@ -401,9 +393,9 @@ def _text(data: bytes, encoding: str | None, *, named: str | None) -> str:
         wide = data.startswith(_UTF16) or name.startswith(("UTF-16", "UTF-32"))
         if b"\0" in data and not wide:
             msg = "not text: it has NUL bytes"
-        raise _UnreadableError(msg) from error
+        raise PageError(msg) from error
     if "\0" in text:
-        raise _UnreadableError("not text: it has NUL bytes")
+        raise PageError("not text: it has NUL bytes")
     return text
 
 
@@ -414,12 +406,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _decoded(data: bytes, encoding: str | None, *, errors: str = "strict") -> str:
-    """Decode as told, else UTF-16 where a byte order mark says so, else UTF-8."""
-    name = encoding or ("utf-16" if data.startswith(_UTF16) else "utf-8")
-    return data.decode(name, errors).removeprefix("\ufeff")
 
 
 def _remote(named: RemoteFile, patterns: Sequence[str]) -> Iterator[_Entry]:
@@ -436,11 +422,11 @@ def _remote(named: RemoteFile, patterns: Sequence[str]) -> Iterator[_Entry]:
         for file in named.found():
             inner = file.key.removeprefix(named.key)
             if any(part.startswith(".") for part in inner.split("/")):
-                yield _Passed(file, "hidden")
+                yield _Left(file, "hidden")
             elif any(fnmatchcase(file.name.lower(), p.lower()) for p in patterns):
                 yield file
             else:
-                yield _Passed(file, _ending(file))
+                yield _Left(file, _ending(file))
 
 
 def _walk(folder: Path, patterns: Sequence[str]) -> Iterator[_Entry]:
@@ -459,11 +445,11 @@ def _walked(
     try:
         entries = sorted(folder.iterdir(), key=lambda path: path.name)
     except OSError as error:
-        yield _Trouble(folder, f"cannot be opened: {error.strerror}")
+        yield _Left(folder, f"cannot be opened: {error.strerror}", trouble=True)
         return
     for path in entries:
         if path.name.startswith("."):
-            yield _Passed(path, "hidden")
+            yield _Left(path, "hidden")
             continue
         matches = any(fnmatchcase(path.name.lower(), p) for p in patterns)
         try:
@@ -473,13 +459,13 @@ def _walked(
                 reason = (
                     getattr(error, "strerror", None) or "a link that leads in a ring"
                 )
-                yield _Trouble(path, f"cannot be followed: {reason}")
+                yield _Left(path, f"cannot be followed: {reason}", trouble=True)
             continue
         if not real.is_dir():
-            yield path if matches else _Passed(path, _ending(path))
+            yield path if matches else _Left(path, _ending(path))
         elif path.is_symlink() and _leads_back(real, entered):
             reason = f"a link that leads back into {real}: its files come once"
-            yield _Trouble(path, reason)
+            yield _Left(path, reason, trouble=True)
         else:
             yield from _walked(path, patterns, (*entered, real))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files.lines import no_constant
@@ -122,7 +123,10 @@ class JsonlSource(PathsSource):
                     first = f"{item.title}: {item.message}"
                 yield item
         if not usable:
-            _refuse(self.name, first)
+            msg = f"{self.name} has no records: it should have one JSON object a line."
+            if first:
+                msg = f"No line of {self.name} is a usable record. The first: {first}."
+            raise SourceError(msg)
 
     def _read(self, path: AnyPath, file: LineFile, before: int = 0) -> Iterator[Item]:
         number = before
@@ -147,20 +151,15 @@ class JsonlSource(PathsSource):
                 title=place, message=f"the line is longer than {size}: split the text"
             )
         try:
-            return self._document(line, path, number, place)
+            return document_of(
+                decode_line(line, first=number == 1),
+                key=content_key(self._places[str(path.absolute())], number),
+                place=place,
+                source=_name(path),
+                language=self._language,
+            )
         except BadValueError as error:
             return Failure(title=place, message=str(error))
-
-    def _document(
-        self, line: bytes, path: AnyPath, number: int, place: str
-    ) -> RawDocument | LeftOut:
-        return document_of(
-            decode_line(line, first=number == 1),
-            key=content_key(self._places[str(path.absolute())], number),
-            place=place,
-            source=_name(path),
-            language=self._language,
-        )
 
 
 def decode_line(line: bytes, *, first: bool) -> dict[str, Any]:
@@ -212,14 +211,6 @@ def _check(path: AnyPath) -> None:
         raise SourceError(f"{path} is empty: it should have one JSON object a line.")
 
 
-def _refuse(name: str, first: str) -> NoReturn:
-    if not first:
-        msg = f"{name} has no records: it should have one JSON object a line."
-    else:
-        msg = f"No line of {name} is a usable record. The first: {first}."
-    raise SourceError(msg)
-
-
 def document_of(
     record: dict[str, Any], *, key: str, place: str, source: str, language: str
 ) -> RawDocument | LeftOut:
@@ -246,7 +237,7 @@ def document_of(
         sentences=sentences,
         links=_each(record, "links", lambda row: _link(row, len(text))),
         sections=_each(record, "sections", lambda row: _section(row, len(text))),
-        categories=_each(record, "categories", _category),
+        categories=_each(record, "categories", partial(_required, name="categories")),
         url=as_text(record.get("url"), "url"),
         source=source,
         revision=_identity(record.get("revision"), "revision"),
@@ -270,7 +261,7 @@ def _text(record: dict[str, Any]) -> tuple[str, tuple[str, ...] | None]:
             msg = "it has neither 'text' nor 'sentences': one of them is needed"
             raise BadValueError(msg)
         return text, None
-    sentences = _each(record, "sentences", lambda row: _required(row, "sentences"))
+    sentences = _each(record, "sentences", partial(_required, name="sentences"))
     joined = " ".join(sentences)
     if text is not None and text != joined:
         raise BadValueError(
@@ -297,10 +288,6 @@ def _required(value: object, name: str) -> str:
     if text is None:
         raise BadValueError(f"{name!r} has a null in it: leave the member out")
     return text
-
-
-def _category(value: object) -> str:
-    return _required(value, "categories")
 
 
 def _link(row: Any, length: int) -> Link:

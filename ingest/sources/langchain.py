@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sized
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import SourceError
@@ -23,6 +24,7 @@ _LOG = logging.getLogger(__name__)
 _OWN = frozenset({"title", "source", "language", "url"})
 
 
+@dataclass(eq=False)
 class LangChainSource:
     """LangChain `Document`s, in their order.
 
@@ -32,24 +34,26 @@ class LangChainSource:
     else the source, else the id. `url` is `metadata["url"]`, or the source where that
     is a web address. Metadata is kept as that of JSON
     Lines is, and left out where no property can hold it.
+
+    They are a sequence, or an iterator, which can be read only once. The language is
+    that of documents whose metadata names none.
     """
 
     name = "LangChain documents"
 
-    def __init__(self, documents: Iterable[Document], *, language: str = "en") -> None:
-        """Take a sequence, or an iterator, which can be read only once.
+    documents: Iterable[Document]
+    _: KW_ONLY
+    language: str = "en"
 
-        The language is that of documents whose metadata names none.
-        """
-        self._documents = documents
-        self._language = language
-        self.size: int | None = len(documents) if isinstance(documents, Sized) else None
+    def __post_init__(self) -> None:
+        given = self.documents
+        self.size: int | None = len(given) if isinstance(given, Sized) else None
         self.position = 0
         self._begun = False
 
     def items(self) -> Iterator[Item]:
         """Yield documents, failures for what is none; an iterator but once."""
-        if self._begun and isinstance(self._documents, Iterator):
+        if self._begun and isinstance(self.documents, Iterator):
             msg = "The documents were an iterator and are used up: pass a list."
             raise SourceError(msg)
         self._begun, self.position = True, 0
@@ -59,7 +63,7 @@ class LangChainSource:
         from langchain_core.documents import Document
 
         seen: Counter[str] = Counter()
-        for number, document in enumerate(self._documents, start=1):
+        for number, document in enumerate(self.documents, start=1):
             self.position = number
             if not isinstance(document, Document):
                 kind = type(document).__name__
@@ -83,7 +87,7 @@ class LangChainSource:
             raw=text,
             url=_string(metadata, "url") or web,
             source=source,
-            language=_string(metadata, "language") or self._language,
+            language=_string(metadata, "language") or self.language,
             metadata=_kept(metadata),
         )
 

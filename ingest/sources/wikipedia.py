@@ -6,8 +6,9 @@ import re
 import time
 import unicodedata
 from contextlib import closing
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
@@ -26,6 +27,7 @@ _TITLES_AT_ONCE = 10
 _TITLE_BYTES = 1_500
 
 
+@dataclass(eq=False)
 class WikipediaSource:
     """Articles by title, then those that a search finds for each topic.
 
@@ -35,59 +37,50 @@ class WikipediaSource:
     reading ends with a `Damage`.
 
     The id of an article is its page id, as in a dump of the same wiki.
+
+    The language is Wikipedia's code, such as `bg`; `api_url` is that of another wiki.
+    The contact, an address or e-mail for the wiki's operators, goes into the user
+    agent. The other options are those of `MediaWikiApi`. Nothing is asked before
+    `items` are.
+
+    Raises:
+        SettingsError: If the language is no code, the address none of the web, or a
+            number out of range.
     """
 
-    def __init__(
-        self,
-        titles: Sequence[str] = (),
-        topics: Sequence[str] = (),
-        articles_per_topic: int = 5,
-        *,
-        language: str = "en",
-        api_url: str | None = None,
-        client: httpx.Client | None = None,
-        contact: str = CONTACT,
-        interval: float = 0.2,
-        attempts: int = 5,
-        seconds: float = 30.0,
-        keep_disambiguation: bool = False,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        """Say what to read; nothing is asked yet.
+    titles: Sequence[str] = ()
+    topics: Sequence[str] = ()
+    articles_per_topic: int = 5
+    _: KW_ONLY
+    language: str = "en"
+    api_url: str | None = None
+    client: httpx.Client | None = None
+    contact: str = CONTACT
+    interval: float = 0.2
+    attempts: int = 5
+    seconds: float = 30.0
+    keep_disambiguation: bool = False
+    sleep: Callable[[float], None] = time.sleep
 
-        The language is Wikipedia's code, such as `bg`; `api_url` is that of another
-        wiki. The contact, an address or e-mail for the wiki's operators, goes into the
-        user agent. The other options are those of `MediaWikiApi`.
-
-        Raises:
-            SettingsError: If the language is no code, the address none of the web, or
-                a number out of range.
-        """
-        if not _LANGUAGE.fullmatch(language):
-            msg = f"{language!r} is no language of Wikipedia: write a code such as en."
-            raise SettingsError(msg)
-        _check_numbers(articles_per_topic, attempts, interval)
-        self._titles = tuple(titles)
-        self._topics = tuple(topics)
-        self._per_topic = articles_per_topic
-        self._language = "en" if language == "simple" else language
-        self._url = api_url or f"https://{language}.wikipedia.org/w/api.php"
+    def __post_init__(self) -> None:
+        if not _LANGUAGE.fullmatch(self.language):
+            msg = f"{self.language!r} is no language of Wikipedia: write a code such as"
+            raise SettingsError(f"{msg} en.")
+        if min(self.articles_per_topic, self.attempts) < 1 or self.interval < 0:
+            raise SettingsError(
+                f"articles_per_topic {self.articles_per_topic}, attempts "
+                f"{self.attempts} and interval {self.interval} must be at least 1, 1 "
+                "and 0."
+            )
+        self._url = self.api_url or f"https://{self.language}.wikipedia.org/w/api.php"
         self.name = _host(self._url)
-        self.size: int | None = len(self._titles) + len(self._topics) * self._per_topic
-        self._keep_disambiguation = keep_disambiguation
-        self._client = client
-        self._options: dict[str, Any] = {
-            "contact": contact,
-            "interval": interval,
-            "attempts": attempts,
-            "seconds": seconds,
-            "sleep": sleep,
-        }
+        self.size: int | None = len(self.titles)
+        self.size += len(self.topics) * self.articles_per_topic
         self.position = 0
 
     def items(self) -> Iterator[Item]:
         """Yield articles, a few asked for at a time; `SourceError` without any."""
-        if not any(title.strip() for title in (*self._titles, *self._topics)):
+        if not any(title.strip() for title in (*self.titles, *self.topics)):
             raise SourceError("Nothing to read from Wikipedia: name titles or topics.")
         return self._read_all()
 
@@ -95,13 +88,21 @@ class WikipediaSource:
         """Yield all items; a failure after the first is damage, not an error."""
         self.position = 0
         begun = False
-        api = MediaWikiApi(self._url, client=self._client, **self._options)
+        api = MediaWikiApi(
+            self._url,
+            client=self.client,
+            contact=self.contact,
+            interval=self.interval,
+            attempts=self.attempts,
+            seconds=self.seconds,
+            sleep=self.sleep,
+        )
         with closing(api):
             pages = ArticleReader(
                 api,
                 source=self.name,
-                language=self._language,
-                keep_disambiguation=self._keep_disambiguation,
+                language="en" if self.language == "simple" else self.language,
+                keep_disambiguation=self.keep_disambiguation,
             )
             try:
                 for item in self._each(pages):
@@ -113,16 +114,16 @@ class WikipediaSource:
                 yield Damage(message=f"{self.name} broke off. {error}")
 
     def _each(self, pages: ArticleReader) -> Iterator[Item]:
-        for batch in _batches(_named(self._titles)):
+        for batch in _batches(_named(self.titles)):
             for found in pages.read(batch):
                 self.position += 1
                 yield from found.items
-        for topic in _named(self._topics):
+        for topic in _named(self.topics):
             yield from self._topic(pages, topic)
 
     def _topic(self, pages: ArticleReader, topic: str) -> Iterator[Item]:
         """Yield articles that the search finds, until there are enough of them."""
-        wanted = self._per_topic
+        wanted = self.articles_per_topic
         hits = islice(pages.search(topic, wanted), 3 * wanted + 10)
         articles = 0
         while batch := list(islice(hits, min(wanted - articles, _TITLES_AT_ONCE))):
@@ -164,11 +165,3 @@ def _batches(titles: Iterable[str]) -> Iterator[list[str]]:
         batch.append(title)
     if batch:
         yield batch
-
-
-def _check_numbers(articles_per_topic: int, attempts: int, interval: float) -> None:
-    if min(articles_per_topic, attempts) < 1 or interval < 0:
-        raise SettingsError(
-            f"articles_per_topic {articles_per_topic}, attempts {attempts} and "
-            f"interval {interval} must be at least 1, 1 and 0."
-        )

@@ -172,16 +172,8 @@ def _closing(
     return known
 
 
-_REPLACED = {
-    "br": BREAK,
-    "p": "\n\n", "div": "\n\n", "blockquote": "\n\n", "center": "\n\n",
-    "ul": "\n\n", "ol": "\n\n", "dl": "\n\n", "address": "\n\n",
-    "h1": "\n\n", "h2": "\n\n", "h3": "\n\n", "h4": "\n\n", "h5": "\n\n", "h6": "\n\n",
-    "table": "\n{|\n", "tr": "\n|-\n", "td": "\n| ", "th": "\n! ", "caption": "\n|+ ",
-    "li": "\n* ", "dt": "\n;", "dd": "\n:",
-}  # fmt: skip
-_CLOSED = {"table": "\n|}\n", "td": "", "th": "", "li": "\n", "dt": "", "dd": "",
-           "tr": "", "caption": "", "br": BREAK}  # fmt: skip
+_REPLACED: dict[str, str] = {"br": BREAK} | WORDS["opened_tags"]
+_CLOSED: dict[str, str] = {"br": BREAK} | WORDS["closed_tags"]
 _PLAIN = WORDS["plain_tags"]
 _HTML = re.compile(
     rf"<(/?)({'|'.join(sorted({*_PLAIN, *_REPLACED}, key=len, reverse=True))})"

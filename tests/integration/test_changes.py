@@ -320,7 +320,7 @@ def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatc
     blocks, starts = searching.blocks, []
 
     def broken(self, start):
-        if getattr(self, "_same_group", False):
+        if getattr(self, "same_group", False):
             return blocks(self, start)
         starts.append(start)
         after = 0 if len(starts) == 2 and by == "cells made anew" else 3

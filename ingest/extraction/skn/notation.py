@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from knowtrail.graph.errors import InputError
+from knowtrail.graph.files.packaged import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -177,16 +178,9 @@ def _check_number(what: str, value: float | None) -> None:
 
 
 SHOWN = 40
-_NAMES = {
-    "BARE": "a text",
-    "LSQB": "'[number]'",
-    "NUMBER": "a number from 0 to 1",
-    "STRING": "a text in quotes",
-    "SYMBOL": "'!', '.' or '~'",
-    "LEVEL": "high, medium or low",
-    "_NL": "the end of the line",
-    "$END": "the end",
-}
+_NAMES: dict[str, str] = packaged("knowtrail.ingest.extraction", "words.toml")[
+    "terminals"
+]
 
 
 def parse(text: str, *, sections: Iterable[str] | None = None) -> SknBlock:
@@ -218,32 +212,28 @@ def check_sections(block: SknBlock, sections: Iterable[str]) -> None:
         SknError: Naming the first section that is wrong.
     """
     wanted = set(sections)
-    for name, there, whole in _state(block):
-        if there and name not in wanted:
+    parts = {
+        "src": block.source,
+        "facts": block.facts,
+        "causal": block.causal,
+        "gaps": block.gaps,
+        "risk": block.risk,
+    }
+    for name, part in parts.items():
+        if part and name not in wanted:
             raise SknError(f"There is a section @{name}: leave it out.")
+        if isinstance(part, tuple):
+            whole = bool(part) or name != "facts"
+        else:
+            whole = is_whole(part)
         if name in wanted and not whole:
             msg = f"The section @{name} is missing or not whole: write all of it."
             raise SknError(msg)
 
 
-def _state(block: SknBlock) -> list[tuple[str, bool, bool]]:
-    """Return name, whether it is there, whether nothing is lacking, by section."""
-    source, risk = block.source, block.risk
-    return [
-        (
-            "src",
-            source is not None,
-            source is not None and None not in {source.freshness, source.reliability},
-        ),
-        ("facts", bool(block.facts), bool(block.facts)),
-        ("causal", bool(block.causal), True),
-        ("gaps", bool(block.gaps), True),
-        (
-            "risk",
-            risk is not None,
-            risk is not None and None not in {risk.misdirection, risk.missing_context},
-        ),
-    ]
+def is_whole(part: SknSource | SknRisk | None) -> bool:
+    """Return whether a source or a risk is there and lacks nothing."""
+    return part is not None and None not in astuple(part)
 
 
 @cache
@@ -363,7 +353,9 @@ def write(block: SknBlock) -> str:
 def _lines(block: SknBlock) -> Iterator[str]:
     yield "[SKN]"
     if block.source is not None:
-        yield _source_line(block.source)
+        source = block.source
+        said = _labelled(fresh=source.freshness, reliability=source.reliability)
+        yield " | ".join([f"@src {_plain_or_quoted(source.domain)}", *said])
     if block.facts:
         yield "@facts"
         for fact in block.facts:
@@ -378,26 +370,16 @@ def _lines(block: SknBlock) -> Iterator[str]:
         for gap in block.gaps:
             yield f"  - {_plain_or_quoted(gap)}"
     if block.risk is not None:
-        yield _risk_line(block.risk)
+        yield f"@risk {' | '.join(_labelled(**asdict(block.risk)))}"
     yield "[/SKN]"
 
 
-def _source_line(source: SknSource) -> str:
-    parts = [f"@src {_plain_or_quoted(source.domain)}"]
-    if source.freshness is not None:
-        parts.append(f"fresh:{source.freshness}")
-    if source.reliability is not None:
-        parts.append(f"reliability:{_shortest(source.reliability)}")
-    return " | ".join(parts)
-
-
-def _risk_line(risk: SknRisk) -> str:
-    parts = []
-    if risk.misdirection is not None:
-        parts.append(f"misdirection:{risk.misdirection}")
-    if risk.missing_context is not None:
-        parts.append(f"missing_context:{risk.missing_context}")
-    return f"@risk {' | '.join(parts)}"
+def _labelled(**values: str | float | None) -> list[str]:
+    return [
+        f"{name}:{value if isinstance(value, str) else _shortest(value)}"
+        for name, value in values.items()
+        if value is not None
+    ]
 
 
 def _plain_or_quoted(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.ingest.extraction.skn.line_repairs import (
@@ -26,6 +26,7 @@ from knowtrail.ingest.extraction.skn.notation import (
     SknBlock,
     SknError,
     check_sections,
+    is_whole,
     parse,
 )
 from knowtrail.ingest.extraction.variants import SKN_SECTIONS
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from knowtrail.ingest.extraction.skn.notation import (
         SknFact,
         SknLink,
-        SknRisk,
-        SknSource,
     )
     from knowtrail.ingest.extraction.variants import Section
 
@@ -334,11 +333,8 @@ class _Reading:
                 self.tell("left_out", f"@{name} is not part of the variant: left out")
                 nothing: Any = getattr(SknBlock(), field)
                 block = replace(block, **{field: nothing})
-        for name, whole in (
-            ("src", _whole(block.source)),
-            ("risk", _whole(block.risk)),
-        ):
-            if name in self._wanted and not whole:
+        for name, part in (("src", block.source), ("risk", block.risk)):
+            if name in self._wanted and not is_whole(part):
                 self.tell("missing", f"@{name} is missing or not whole")
         return block
 
@@ -362,10 +358,6 @@ def _is_unfinished(link: SknLink) -> bool:
     """Say whether a link has a list's number, or its own as a part of a text."""
     bare = link.strength is None and _BARE_NUMBER.search(link.effect)
     return bool(bare or _LISTED.match(link.cause))
-
-
-def _whole(part: SknSource | SknRisk | None) -> bool:
-    return part is not None and None not in astuple(part)
 
 
 def _has_words(lines: list[str]) -> bool:

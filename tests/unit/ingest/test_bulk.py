@@ -35,18 +35,17 @@ def settings(tmp_path, monkeypatch):
 
 def ingest(spool, settings, items=ITEMS, cleanup="incremental"):
     """Ingest into a spool."""
-    return pipeline.ingest_locked(
+    return pipeline.Ingest(
         spool,
-        [ListSource(items)],
-        corpus=CORPUS,
-        embedder=HashEmbedder(32),
-        settings=settings,
-        options=OPTIONS,
-        cleanup=cleanup,
-        progress=lambda *_: None,
+        CORPUS,
+        HashEmbedder(32),
+        settings,
+        OPTIONS,
+        cleanup,
+        lambda *_: None,
         work=spool.work,
         write=spool.write_documents,
-    )
+    ).run([ListSource(items)])
 
 
 def written(spool, folder):

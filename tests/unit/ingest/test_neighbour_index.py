@@ -42,7 +42,12 @@ def compared(vectors, groups, ids, threshold=0.3):
     """Return what compares all with all, for five neighbours."""
     numbers = np.array([vector_number(vector) for vector in vectors])
     return Comparison(
-        vectors, groups=groups, ids=ids, numbers=numbers, top=5, threshold=threshold
+        vectors=vectors,
+        groups=groups,
+        ids=ids,
+        numbers=numbers,
+        top=5,
+        threshold=threshold,
     )
 
 

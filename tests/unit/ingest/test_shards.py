@@ -17,7 +17,7 @@ from knowtrail.graph.settings import Settings
 from knowtrail.ingest import ray_engine, shards
 from knowtrail.ingest.bulk.spool import Spool
 from knowtrail.ingest.options import IngestOptions
-from knowtrail.ingest.pipeline import ingest_locked
+from knowtrail.ingest.pipeline import Ingest
 from knowtrail.ingest.prepare import PreparedDocument, content_hash, document_id
 from knowtrail.ingest.ray_engine import RayEngine, ray_itself
 from knowtrail.ingest.records import Failure, LeftOut, RawDocument
@@ -178,19 +178,17 @@ def _spooled(
 ) -> tuple[list[Any], list[Any]]:
     """Return all rows and edges of an ingest into files."""
     with closing(Spool(folder)) as spool:
-        report = ingest_locked(
+        report = Ingest(
             spool,
-            [source],
-            corpus=CORPUS,
-            embedder=HashEmbedder(8),
-            settings=Settings(home=folder),
-            options=IngestOptions(),
-            cleanup="incremental",
-            progress=lambda *_: None,
-            engine=engine,
+            CORPUS,
+            HashEmbedder(8),
+            Settings(home=folder),
+            IngestOptions(),
+            "incremental",
+            lambda *_: None,
             work=spool.work,
             write=spool.write_documents,
-        )
+        ).run([source], engine)
         rows = [
             list(map(tuple, spool._database.execute(f"SELECT * FROM {table}")))  # noqa: S608
             for table in ("document", "redirect")

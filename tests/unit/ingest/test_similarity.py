@@ -167,7 +167,7 @@ def test_many_equal_vectors_have_few_candidates():
     vectors = np.ones((1000, 4), dtype=np.float32)
 
     compared = similarity.Comparison(
-        vectors,
+        vectors=vectors,
         groups=np.arange(1000),
         ids=np.arange(1000)[::-1],
         numbers=np.zeros(1000, dtype=np.int64),
