@@ -5,24 +5,16 @@ The scores of classes are read from LinkML files, by context template.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
-
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+from typing import TYPE_CHECKING, Any, Protocol
 
 from knowtrail.graph.db.driver import Counters
 from knowtrail.graph.errors import InputError, near_name
@@ -32,7 +24,7 @@ from knowtrail.retrieval.specificity.vocabulary import data_file
 from knowtrail.retrieval.specificity.yaml_lines import DATA, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from knowtrail.graph.db.connection import Connection
 
@@ -77,9 +69,8 @@ class SPARQLToContextMapper:
 
 DEFAULT_SCORE = 0.5
 GENERAL = "general"
+_CONTEXTS = frozenset(ContextTemplate)
 _BY_CONTEXT = "template_specificity"
-_Context = Annotated[str, AfterValidator(ContextTemplate)]
-_Score = Annotated[float, BeforeValidator(str), Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +85,8 @@ class ClassScores:
     name: str
     parent: str | None = None
     description: str = ""
-    general: _Score = DEFAULT_SCORE
-    scores: Mapping[_Context, _Score] = field(default_factory=dict)
+    general: float = DEFAULT_SCORE
+    scores: Mapping[str, float] = field(default_factory=dict)
     institution_type: str | None = None
     attributes: tuple[tuple[str, str], ...] = ()
     abstract: bool = False
@@ -104,10 +95,6 @@ class ClassScores:
     def score(self, context_template: str) -> float:
         """Return the score in a context."""
         return self.scores.get(context_template, self.general)
-
-
-_CLASS = TypeAdapter(ClassScores)
-_CLASSES = TypeAdapter(tuple[ClassScores, ...])
 
 
 class ScoreSource(Protocol):
@@ -194,14 +181,16 @@ def load_lookup(schema: Path | str | None = None) -> SpecificityLookup:
 @lru_cache(maxsize=1)
 def _built_in() -> SpecificityLookup:
     """Read the product's own classes, compiled from their schema, once."""
+    found = {}
     try:
-        found = _CLASSES.validate_json((DATA / COMPILED).read_bytes())
-        if not all(one.scores for one in found):
-            raise ValueError("a class has no scores")
-    except (OSError, ValueError) as error:  # gone, or damaged
+        for one in json.loads((DATA / COMPILED).read_bytes()):
+            pairs = {"attributes": tuple(map(tuple, one["attributes"]))}
+            pairs |= {"mixins": tuple(one["mixins"])}
+            found[one["name"]] = ClassScores(**one | pairs)
+    except (OSError, ValueError, KeyError, TypeError) as error:  # gone, or damaged
         _LOG.warning("%s is of no use, so its schema is read: %r", COMPILED, error)
         return _load(DATA / "schema")
-    return SpecificityLookup({one.name: one for one in found})
+    return SpecificityLookup(found)
 
 
 _LOG = logging.getLogger(__name__)
@@ -228,7 +217,6 @@ def _load(folder: Path) -> SpecificityLookup:
 def _classes(path: Path) -> Iterator[ClassScores]:
     """Yield the classes of a file, which LinkML must be able to read."""
     with extra("templates", "A class file"):
-        from linkml_runtime.dumpers import json_dumper  # type: ignore[import-untyped]
         from linkml_runtime.linkml_model.meta import SchemaDefinition  # type: ignore[import-untyped]
         from linkml_runtime.loaders import yaml_loader  # type: ignore[import-untyped]
     lines = read_lines(path)
@@ -245,42 +233,61 @@ def _classes(path: Path) -> Iterator[ClassScores]:
         if isinstance(scores, dict) and "value" not in scores:
             notes[_BY_CONTEXT] = {"value": scores}  # LinkML's form of a mapping
     try:
-        schema = json_dumper.to_dict(yaml_loader.load(given, SchemaDefinition))
+        schema = yaml_loader.load(given, SchemaDefinition)
     except Exception as error:  # the loader raises what its data classes do
         names = ", ".join(map(str, bodies)) or "no class"
         msg = f"{path.name} ({names}): no LinkML schema: {str(error)[:300]}"
         raise InputError(msg) from error
-    for name, body in schema.get("classes", {}).items():
-        yield _class(body, f"{path.name}: class {name!r}")
+    for name, definition in schema.classes.items():
+        yield _class(str(name), definition, f"{path.name}: class {str(name)!r}")
 
 
-def _class(body: dict[str, Any], where: str) -> ClassScores:
-    notes = {n: one.get("value") for n, one in body.get("annotations", {}).items()}
-    attributes = body.get("attributes", {}).items()
-    letter = notes.get("institution_type")
-    given = {
-        "name": body["name"],
-        "parent": body.get("is_a"),
-        "general": notes.get("specificity_score", DEFAULT_SCORE),
-        "scores": notes.get(_BY_CONTEXT) or {},
-        "institution_type": None if letter is None else str(letter),
-        "attributes": [(n, one.get("range", "string")) for n, one in attributes],
+def _class(name: str, definition: Any, where: str) -> ClassScores:
+    notes = {
+        str(tag): getattr(note, "value", None)
+        for tag, note in _items(definition.annotations)
     }
-    given |= {n: body[n] for n in ("description", "abstract", "mixins") if n in body}
+    given = notes.get(_BY_CONTEXT)
+    scores: dict[str, float] = {}
+    for context, score in _items(given, where) if given is not None else ():
+        if context not in _CONTEXTS:
+            known = ", ".join(sorted(_CONTEXTS))
+            msg = f"{where}: unknown context template {context!r}; there are {known}."
+            raise InputError(msg)
+        scores[str(context)] = _score(score, f"{where}: {context}")
+    general = notes.get("specificity_score", DEFAULT_SCORE)
+    letter = notes.get("institution_type")
+    return ClassScores(
+        name=name,
+        parent=None if definition.is_a is None else str(definition.is_a),
+        description=str(definition.description or ""),
+        general=_score(general, f"{where}: specificity_score"),
+        scores=scores,
+        institution_type=None if letter is None else str(letter),
+        attributes=tuple(
+            (str(n), str(a.range or "string")) for n, a in _items(definition.attributes)
+        ),
+        abstract=bool(definition.abstract),
+        mixins=tuple(str(mixin) for mixin in definition.mixins),
+    )
+
+
+def _items(value: Any, where: str = "the schema") -> list[tuple[Any, Any]]:
+    inner = value if isinstance(value, dict) else getattr(value, "__dict__", None)
+    if inner is None:
+        msg = f"{where}: {_BY_CONTEXT} is {str(value)[:80]!r}: write context: score."
+        raise InputError(msg)
+    return [(k, v) for k, v in inner.items() if not str(k).startswith("_")]
+
+
+def _score(value: Any, where: str) -> float:
     try:
-        return _CLASS.validate_python(given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name, found = first["loc"][-1], str(first["input"])[:80]
-        if name == "[key]":
-            known = ", ".join(sorted(ContextTemplate))
-            msg = f"unknown context template {found!r}; there are {known}."
-        elif name == "scores":
-            msg = f"{_BY_CONTEXT} is {found!r}: write context: score."
-        else:
-            name = "specificity_score" if name == "general" else name
-            msg = f"{name} is {found}: write a number from 0 to 1."
-        raise InputError(f"{where}: {msg}") from error
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number <= 1:
+        raise InputError(f"{where} is {str(value)[:80]}: write a number from 0 to 1.")
+    return number
 
 
 def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
