@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter
 
 from knowtrail.graph.errors import InputError
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.db.driver import Counters
     from knowtrail.retrieval.specificity.template_pipeline import PipelineResult
@@ -42,9 +41,6 @@ class PastTurn:
     classes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     answer: str = ""
-
-
-_TURNS = TypeAdapter(tuple[PastTurn, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +99,22 @@ def read_conversation(
     rows = connection.read(
         "retrieval/specificity_conversation", conversation=found.key, limit=len(RECENCY)
     )
-    turns = [row | {"slots": json.loads(row["slots"])} for row in reversed(rows)]
-    return replace(found, turns=_TURNS.validate_python(turns))
+    turns = [_past_turn(row["turn"]) for row in reversed(rows)]
+    return replace(found, turns=tuple(turns))
+
+
+def _past_turn(stored: dict[str, Any]) -> PastTurn:
+    slots = json.loads(stored.get("slots") or "{}")
+    return PastTurn(
+        question=stored["question"],
+        resolved=stored["resolved"],
+        language=stored["language"],
+        template_id=stored["templateId"],
+        slots={n: v if isinstance(v, str) else tuple(v) for n, v in slots.items()},
+        classes=tuple(stored.get("keptClasses") or ()),
+        names=tuple(stored.get("names") or ()),
+        answer=stored["answer"],
+    )
 
 
 def store_turn(
