@@ -9,8 +9,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import regex
-
 from knowtrail.graph.errors import InputError, QueryTimeoutError
 from knowtrail.graph.rdf.vocabulary import Vocabulary
 from knowtrail.ingest.custodians import custodians_near, custodians_unplaced
@@ -50,13 +48,17 @@ CORPUS = "in_corpus"
 SUBJECT = "custodian"
 """The variable of what a query finds."""
 
-_BODY = regex.compile(
-    r"""(?:(?P<held><[^<>"{}|^`\\\s]*>|\#[^\n]*|(?P<mark>"""
-    r"""\"{3}|'{3}|["'])(?:\\.|(?!(?P=mark)).)*+(?P=mark))|[^{])*+"""
-    r"(?P<body>\{(?:(?&held)|[^{}]|(?&body))*+\})",
+_MARK = re.compile(
+    r"<[^<>\"{}|^`\\\s]*>"
+    r'|"""(?:[^\\]|\\.)*?"""'
+    r"|'''(?:[^\\]|\\.)*?'''"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'(?:[^'\\\n]|\\.)*'"
+    r"|\#[^\n]*"
+    r"|[{}]",
     re.DOTALL,
 )
-"""A query up to the end of its body; IRIs, comments and texts may hold braces."""
+"""What may hold a brace that ends nothing, and braces."""
 
 
 def pairs_of(mentions: Sequence[Mention]) -> set[tuple[str, str]]:
@@ -179,8 +181,15 @@ def _extended(sparql: str, pattern: str) -> str | None:
 
 def body_of(sparql: str) -> tuple[int, int] | None:
     """Return where the braces of a query's first outermost group begin and end."""
-    found = _BODY.match(sparql)
-    return None if found is None else found.span("body")
+    depth, begin = 0, -1
+    for found in _MARK.finditer(sparql):
+        mark = found[0]
+        if mark == "{" and begin < 0:
+            begin = found.start()
+        depth += (mark == "{") - (mark == "}")
+        if mark == "}" and depth == 0 and begin >= 0:
+            return begin, found.end()
+    return None
 
 
 _SELECT = re.compile(r"\bSELECT\b", re.IGNORECASE)
