@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # for the tests' helpers
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))  # for the tests' helpers
 
 NAMES = (
     "write-path",

@@ -166,7 +166,7 @@ class KnowtrailVectorStore(VectorStore):
 
         All searches take a `filter`.
         """
-        return [d for d, _ in self._found(query, None, k, filter, **kwargs)]
+        return [d for d, _ in self._found(query, None, k, filter=filter, **kwargs)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from knowtrail.graph.blocking import Blocking, at_once, blocking, in_thread
@@ -110,16 +109,17 @@ async def asearch(
     least, rerank = rest.pop("score_threshold", None), rest.pop("rerank", None)
     candidates = rest.pop("rerank_candidates", CANDIDATES)
     check_threshold(least)
-    task = check_question(question, embedded=place["vector"] is not None, **rest)
-    more = {"k": task.k, "settings": settings, "embedder": place["embedder"]}
-    loading = partial(stage_of, rerank, candidates, **more)
-    stage = await in_thread(connection, loading)
+
+    def checked() -> tuple[Task, Stage | None]:
+        task = check_question(question, embedded=place["vector"] is not None, **rest)
+        more = {"k": task.k, "settings": settings, "embedder": place["embedder"]}
+        return task, stage_of(rerank, candidates, **more)
+
+    task, stage = await in_thread(connection, checked)
     start = await aground(connection, question=question, settings=settings, **place)
     opened = await open_areader(connection, start.corpus, task, settings=settings)
-    model, blocks = (
-        task.language_model(model, settings),
-        isinstance(connection, Blocking),
-    )
+    model = task.language_model(model, settings)
+    blocks = isinstance(connection, Blocking)
     return await asearched(
         opened, start, task, stage=stage, least=least, model=model, blocks=blocks
     )
@@ -135,7 +135,10 @@ async def asearched(
     model: LanguageModel | None = None,
     blocks: bool = False,
 ) -> SearchResult:
-    """Walk over an open reader, and return the hits with at least so much cosine."""
+    """Walk over an open reader, and return the hits with at least so much cosine.
+
+    A `stage` puts them in its order, in a thread unless the caller `blocks`.
+    """
     walking = searching(
         task.algorithm,
         start.query,

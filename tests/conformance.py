@@ -1,6 +1,9 @@
 """A test class for readers: subclass it, and see whether yours walks as it should.
 
 ```python
+from tests.conformance import GraphReaderConformance
+
+
 class TestMyReader(GraphReaderConformance):
     @pytest.fixture
     def open_reader(self):

@@ -246,7 +246,7 @@ def matches(
 def holds(
     clause: Clause, chunk: Mapping[str, Any], document: Mapping[str, Any]
 ) -> bool:
-    """Return whether a clause holds, as `_cypher`'s would."""
+    """Return whether a clause holds, as `cypher_of`'s would."""
     if isinstance(clause, AllOf):
         return all(holds(part, chunk, document) for part in clause.parts)
     if isinstance(clause, AnyOf):

@@ -91,7 +91,7 @@ def krippendorff_alpha(
 
 
 def _alpha(units: Sequence[list[T]], apart: Callable[[list[T]], float]) -> float | None:
-    """Return alpha by how far all ordered pairs of some values are apart in sum."""
+    """Return alpha; `apart` says how far all ordered pairs of values are in sum."""
     flat = [value for unit in units for value in unit]
     if not flat:
         return None

@@ -27,7 +27,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha1, sha256
@@ -139,12 +138,13 @@ def _inspect(home: Path) -> Java | None:
 
 def _said(launcher: Path) -> str:
     """Return what `java -version` says, nothing where it cannot be run."""
-    command = [launcher, "-version"]
-    with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(  # noqa: S603 - a Java that the user installed
-            command, capture_output=True, text=True, timeout=30, check=True
-        ).stderr
-    return ""
+    try:
+        answer = subprocess.run(  # noqa: S603 - a Java that the user installed
+            [launcher, "-version"], capture_output=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stderr
 
 
 def check_size(name: str, size: str) -> str:

@@ -35,7 +35,7 @@ _SENTENCE = tuple(one.name for one in fields(FoundSentence))
 def read_walk(connection: Connection, traversal: str) -> TraverseResult:
     """Return a recorded walk; the refusal of an unknown one names the last ones.
 
-    Chunks that are gone have the place `GONE`.
+    Chunks that are gone have the place `GONE`. Its `ranking` is not stored.
     """
     from knowtrail.retrieval.traverse import TraverseResult
 
@@ -59,7 +59,7 @@ def read_walk(connection: Connection, traversal: str) -> TraverseResult:
     )
     vector = row["vector"]
     query = None if vector is None else vector_array(vector).astype(np.float64)
-    return TraverseResult(walk=walk, query=query)
+    return TraverseResult(walk=walk, traversal_id=traversal, query=query)
 
 
 def has_edge(steps: tuple[Step, ...], number: int) -> bool:

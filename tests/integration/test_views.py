@@ -175,6 +175,7 @@ def test_recorded_walk_is_the_walk(
         len(s.considered) for s in asked.steps
     ]
     assert read.query is not None
+    assert read.traversal_id == traversal
 
 
 def test_unknown_traversal_names_the_last(isles: Connection, traversal: str) -> None:

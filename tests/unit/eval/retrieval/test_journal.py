@@ -14,13 +14,13 @@ from knowtrail.eval.retrieval.cli import retrieval
 from knowtrail.eval.retrieval.evaluation import check_ks, run_systems
 from knowtrail.eval.retrieval.systems import (
     asked_names,
-    fused,
     system_names,
     systems_of,
 )
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files.journal import State
 from knowtrail.graph.settings import Settings
+from knowtrail.retrieval.algorithms.hybrid import fused
 from tests.rankings import dataset, question, ranking
 
 if TYPE_CHECKING:
