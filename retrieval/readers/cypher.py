@@ -23,6 +23,7 @@ import numpy as np
 from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.protocols import (
     SAMPLE,
@@ -80,21 +81,8 @@ _MOST_WORDS = 200
 
 _BROAD: set[str] = set()
 """Keys of corpora, as they are now, with a filter that lets many chunks through."""
-_CHUNK = [
-    "id",
-    "text",
-    "index",
-    "first_sentence",
-    "last_sentence",
-    "start_char",
-    "end_char",
-    "document_id",
-    "title",
-    "url",
-    "source",
-]
-_SENTENCE = ["id", "text", "index", "start_char", "end_char", "vector"]
-"""Names of what the statements give of a chunk and a sentence, in their order."""
+_COLUMNS = packaged(__package__, "snapshot.toml")["columns"]
+_CHUNK, _SENTENCE = _COLUMNS["chunk"], _COLUMNS["sentence"]
 _MOST_BROAD, _MOST_VALUES = 100, 1_000
 
 _Rows: TypeAlias = list[list[Any]]

@@ -52,21 +52,8 @@ _FEW = 8
 _BLOCK = 65_536
 _MOST_CHUNKS = 50_000
 _WORD_FETCH = 1_000
-_CHUNK = [
-    "id",
-    "text",
-    "index",
-    "first_sentence",
-    "last_sentence",
-    "start_char",
-    "end_char",
-    "document_id",
-    "title",
-    "url",
-    "source",
-]
-_SENTENCE = ["id", "text", "index", "start_char", "end_char", "vector"]
-_SQL: dict[str, str] = packaged(__package__, "snapshot.toml")
+_SQL: dict[str, Any] = packaged(__package__, "snapshot.toml")
+_CHUNK, _SENTENCE = _SQL["columns"]["chunk"], _SQL["columns"]["sentence"]
 
 
 class _Texts(Mapping[str, str]):
