@@ -21,6 +21,7 @@ class Background:
     def __init__(self, *, waiting: int = 2) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-write")
         self._pending: list[Future[Any]] = []
+        self._last: Future[Any] | None = None
         self._waiting = waiting
         self.results: list[Any] = []
 
@@ -35,8 +36,8 @@ class Background:
         """Queue a call, waiting while too many are queued."""
         while len(self._pending) >= self._waiting:
             self._take()
-        before = self._pending[-1] if self._pending else None
-        self._pending.append(self._pool.submit(_after, before, call, *args))
+        self._last = self._pool.submit(_after, self._last, call, *args)
+        self._pending.append(self._last)
 
     def wait(self) -> None:
         """Wait for all queued calls."""
@@ -65,11 +66,11 @@ def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
     writes, and the locks it needs, may not outlive the caller.
     """
     iterator = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="knowtrail-read") as pool:
+    pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-read")
+    try:
         waiting = deque(pool.submit(next, iterator, _END) for _ in range(size + 1))
-        try:
-            while (item := waiting.popleft().result()) is not _END:
-                waiting.append(pool.submit(next, iterator, _END))
-                yield item
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while (item := waiting.popleft().result()) is not _END:
+            waiting.append(pool.submit(next, iterator, _END))
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -160,7 +160,7 @@ def _identity(one: _Document) -> str:
     return (one.document if isinstance(one, EmbeddedDocument) else one).id
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Ingest:
     """What `ingest_corpus` does, for a caller that holds the corpus' lock.
 

@@ -206,7 +206,7 @@ def ray_itself() -> Any:
     return ray
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Shards:
     """The shards of a plan as one source, each waited for in its turn."""
 

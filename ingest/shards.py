@@ -260,7 +260,7 @@ def code_key() -> str:
     models = here.parent / "graph" / "models"
     files = sorted(
         path
-        for path in (*here.rglob("*"), *models.iterdir())
+        for path in (*here.rglob("*"), *models.iterdir(), models.parent / "vectors.py")
         if path.suffix in {".py", ".toml"}
     )
     return content_key(*map(file_digest, files))

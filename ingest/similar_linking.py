@@ -105,7 +105,7 @@ def link_similar(
     return total
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class _Linking:
     """One linking of a kind, with the rows of its file."""
 

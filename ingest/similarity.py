@@ -82,7 +82,7 @@ def vector_number(vector: Floats) -> int:
     return int.from_bytes(digest, signed=True)
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Comparison:
     """Vectors to compare with all; those of a group below 0 are nobody's neighbours.
 

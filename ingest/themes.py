@@ -53,7 +53,7 @@ _SCHEMA = object_form(
 
 
 class NoThemes:
-    """Names no themes; the others up to five of a text, in lower case, best first."""
+    """Names no themes."""
 
     name = "none"
 
@@ -205,7 +205,7 @@ def clean_themes(themes: list[str]) -> list[str]:
 
 
 ThemeSource: TypeAlias = NoThemes | KeyphraseThemes | LlmThemes
-"""What names what a document is about."""
+"""What names what a document is about: up to five themes, in lower case, best first."""
 
 
 def theme_source(kind: str, embedder: Embedder, settings: Settings) -> ThemeSource:

@@ -1,4 +1,4 @@
-"""Filters on what a walk may touch: parsed once, run in Cypher or in Python.
+"""Filters on what a walk may touch: parsed once, run in Cypher or in SQL of a snapshot.
 
 A filter is a JSON object, as neo4j-graphrag and LangChain write them:
 

@@ -113,8 +113,9 @@ def _told_option(
 ) -> Callable[[Any], Any]:
     about = {"help": told} if isinstance(told, str) else dict(told)
     if "help" in about:
-        told = about["help"].replace("{models}", MODELS)
-        about["help"] = told.replace("{default}", str(known.get(name)))
+        about["help"] = about["help"].replace("{models}", MODELS)
+        if "{default}" in about["help"]:
+            about["help"] = about["help"].replace("{default}", str(known[name]))
     if shared := about.pop("shared", None):
         return option(shared, **about)
     flags = about.pop("flags", [f"--{name.replace('_', '-')}"])

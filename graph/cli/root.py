@@ -32,7 +32,8 @@ from knowtrail.graph.files.packaged import packaged
 if TYPE_CHECKING:
     from pathlib import Path
 
-_COMMANDS, _UNDER, _ADDED = packaged(__package__, "commands.toml").values()
+_TABLE = packaged(__package__, "commands.toml")
+_COMMANDS, _UNDER, _ADDED = (_TABLE[name] for name in ("commands", "under", "added"))
 
 _MENDABLE = (InputError, SettingsError, CorpusDriftError)
 """What the user can mend by calling differently."""

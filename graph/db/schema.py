@@ -100,8 +100,8 @@ def apply_schema(
 
     Running twice changes nothing. Nodes are found by indexes of whole values: these are
     waited for. Indexes of texts and of vectors, which searches use and writes do not,
-    may be built for long where there is much: they get a few seconds, unless with
-    `whole`, and go on being built after that. Without
+    may be built for long where there is much: they get a few seconds, and go on being
+    built after that, while `whole` waits until they are there. Without
     `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
     that are made besides that of chunks. `hnsw` has settings of the vector index of
     chunks, `m` and `ef_construction`; one that was made with others is made anew. What

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from knowtrail.graph import busy
-
 Fault = Literal["again", "refused", "fatal"]
 """Ask again later; do not ask this again; do not ask anything again."""
 
@@ -58,7 +56,11 @@ def retry_after(error: BaseException) -> float | None:
     """Return for how many seconds a server asked to be left alone."""
     for each in _chain(error):
         headers = getattr(getattr(each, "response", None), "headers", None) or {}
-        if (seconds := busy.retry_after(headers)) is not None:
+        try:
+            seconds = float(headers.get("retry-after", ""))
+        except (TypeError, ValueError, AttributeError):
+            continue
+        if seconds >= 0:
             return min(seconds, _LONGEST_PAUSE)
     return None
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-ENDS: dict[str, tuple[str, str]] = packaged(__package__, "spool.toml")["ends"]
+ENDS: dict[str, list[str]] = packaged(__package__, "spool.toml")["ends"]
 INPUT = "--input-type=parquet"
 """The import tool's argument that tells what kind of files they are."""
 _NODES = 4096

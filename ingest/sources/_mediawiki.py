@@ -49,7 +49,7 @@ def user_agent(contact: str = CONTACT) -> str:
     return f"knowtrail/{number} ({contact})" if contact else f"knowtrail/{number}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MediaWikiApi:
     """Asks one wiki at the address of an api.php; nothing is asked at first.
 
@@ -249,7 +249,7 @@ class _Answer:
         return title, hops
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ArticleReader:
     """Reads articles of one wiki, each once for as long as the reader lives."""
 

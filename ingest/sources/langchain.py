@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 _OWN = frozenset({"title", "source", "language", "url"})
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class LangChainSource:
     """LangChain `Document`s, in their order.
 

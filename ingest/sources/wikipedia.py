@@ -16,7 +16,7 @@ from knowtrail.ingest.records import Damage, Failure
 from knowtrail.ingest.sources._mediawiki import CONTACT, ArticleReader, MediaWikiApi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import httpx
 
@@ -27,7 +27,7 @@ _TITLES_AT_ONCE = 10
 _TITLE_BYTES = 1_500
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class WikipediaSource:
     """Articles by title, then those that a search finds for each topic.
 
@@ -48,8 +48,8 @@ class WikipediaSource:
             number out of range.
     """
 
-    titles: Sequence[str] = ()
-    topics: Sequence[str] = ()
+    titles: Iterable[str] = ()
+    topics: Iterable[str] = ()
     articles_per_topic: int = 5
     _: KW_ONLY
     language: str = "en"
@@ -63,6 +63,7 @@ class WikipediaSource:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
+        self.titles, self.topics = tuple(self.titles), tuple(self.topics)
         if not _LANGUAGE.fullmatch(self.language):
             msg = f"{self.language!r} is no language of Wikipedia: write a code such as"
             raise SettingsError(f"{msg} en.")
