@@ -84,6 +84,21 @@ class TraverseSettings(WalkSettings, total=False):
     trace: bool
 
 
+class CompareSettings(TraverseSettings, total=False):
+    """What can be asked of a comparison; every algorithm walks by the rest.
+
+    Attributes:
+        algorithms: Names of the algorithms; None takes all that need no language
+            model, and with `model` all.
+        time_limit: Seconds after which no further algorithm is begun; `acompare` also
+            ends the one that walks. Those that are left out say so in `error`, with
+            the stop reason `time_limit`. None for no limit.
+    """
+
+    algorithms: Sequence[str | Algorithm] | None
+    time_limit: float | None
+
+
 def traverse(
     connection: Connection, question: str, **asked: Unpack[TraverseSettings]
 ) -> TraverseResult:
@@ -117,12 +132,7 @@ async def atraverse(
 
 
 def compare(
-    connection: Connection,
-    question: str,
-    *,
-    algorithms: Sequence[str | Algorithm] | None = None,
-    time_limit: float | None = None,
-    **asked: Unpack[TraverseSettings],
+    connection: Connection, question: str, **asked: Unpack[CompareSettings]
 ) -> tuple[TraverseResult, ...]:
     """Walk for one question with several algorithms, and record each walk.
 
@@ -132,12 +142,7 @@ def compare(
     Args:
         connection: The database; it is left open.
         question: What is asked.
-        algorithms: Names of the algorithms; None takes all that need no language
-            model, and with `model` all.
-        time_limit: Seconds after which no further algorithm is begun; `acompare` also
-            ends the one that walks. Those that are left out say so in `error`, with
-            the stop reason `time_limit`. None for no limit.
-        **asked: Corpus, budgets and the rest, for every algorithm.
+        **asked: Algorithms, corpus, budgets and the rest, see `CompareSettings`.
 
     Returns:
         One result an algorithm, in their order.
@@ -146,42 +151,23 @@ def compare(
         InputError: If question, a name, corpus, filter or a number is no good.
         DatabaseError: If the database fails.
     """
-    comparing = acompare(
-        blocking(connection),
-        question,
-        algorithms=algorithms,
-        time_limit=time_limit,
-        **asked,
-    )
-    return at_once(comparing)
+    return at_once(acompare(blocking(connection), question, **asked))
 
 
 async def acompare(
-    connection: AsyncConnection,
-    question: str,
-    *,
-    algorithms: Sequence[str | Algorithm] | None = None,
-    time_limit: float | None = None,
-    **asked: Unpack[TraverseSettings],
+    connection: AsyncConnection, question: str, **asked: Unpack[CompareSettings]
 ) -> tuple[TraverseResult, ...]:
     """Do as `compare` does, without blocking; see there."""
-    walks = acompared(
-        connection, question, algorithms=algorithms, time_limit=time_limit, **asked
-    )
-    return tuple([result async for result in walks])
+    return tuple([one async for one in acompared(connection, question, **asked)])
 
 
 async def acompared(
-    connection: AsyncConnection,
-    question: str,
-    *,
-    algorithms: Sequence[str | Algorithm] | None = None,
-    time_limit: float | None = None,
-    **asked: Unpack[TraverseSettings],
+    connection: AsyncConnection, question: str, **asked: Unpack[CompareSettings]
 ) -> AsyncIterator[TraverseResult]:
     """Yield each walk of `acompare` when it is done; who stops walks no further."""
     own, place, walk = _parted(asked)
-    names = compared_algorithms(algorithms, own.get("model"), walk)
+    time_limit: float | None = walk.pop("time_limit", None)
+    names = compared_algorithms(walk.pop("algorithms", None), own.get("model"), walk)
     tasks = [check_question(question, algorithm=name, **walk) for name in names]
     start = await aground(connection, question=question, **place)
     end = time.monotonic() + (math.inf if time_limit is None else time_limit)

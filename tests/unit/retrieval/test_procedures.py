@@ -21,7 +21,7 @@ from knowtrail.retrieval.procedures.registry import (
 )
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.search import SearchSettings
-from knowtrail.retrieval.traverse import TraverseSettings
+from knowtrail.retrieval.traverse import CompareSettings, TraverseSettings
 from tests.cases import each
 
 ARGUMENTS = {"question": "What is ice?"}
@@ -69,9 +69,9 @@ def test_functions_take_every_option(name: str) -> None:
     """Each option is a parameter of the function or of every walk, sync and async."""
     procedure = PROCEDURES[name]
     walks = set(inspect.signature(check_question).parameters)
-    walks |= {"search": SearchSettings, "ask": AskSettings}.get(
-        name, TraverseSettings
-    ).__annotations__.keys()
+    own_settings = {"compare": CompareSettings, "search": SearchSettings}
+    own_settings |= {"ask": AskSettings}
+    walks |= own_settings.get(name, TraverseSettings).__annotations__.keys()
 
     blocks = getattr(import_module(procedure.module), name)
     for function in (blocks, procedure.arun):
