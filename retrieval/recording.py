@@ -23,6 +23,7 @@ from knowtrail.graph.blocking import Blocking, waiting
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, migrations
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.walk import camel_cased
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.walk import RankedChunk, Step, Walk
 
 _STATEMENT = "retrieval/record_walk"
+_STEP = ("index", "hop", "score", "reason", "milliseconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,15 +108,9 @@ class Recording:
             "properties": {
                 "id": content_key("step", self.id, step.index),
                 "corpus": self.walk.corpus,
-                "index": step.index,
-                "hop": step.hop,
-                "score": step.score,
-                "reason": step.reason,
-                "milliseconds": step.milliseconds,
+                **camel_cased(step, *_STEP),
                 "chunkId": chunk.id,
-                "documentId": chunk.document_id,
-                "title": chunk.title,
-                "text": chunk.text,
+                **camel_cased(chunk, "document_id", "title", "text"),
             },
         }
 

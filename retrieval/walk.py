@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from knowtrail.graph.cli.rows import counted
+from knowtrail.ingest.keys import camel_case
 
 StopReason: TypeAlias = Literal[
     "sentence_limit",
@@ -179,11 +180,8 @@ class Walk:
     def as_dict(self) -> dict[str, Any]:
         """Return the walk as JSON values with camelCase names."""
         return {
-            "algorithm": self.algorithm,
-            "question": self.question,
-            "corpus": self.corpus,
-            "stopReason": self.stop_reason,
-            "hops": self.hops,
+            **camel_cased(self, "algorithm", "question", "corpus"),
+            **camel_cased(self, "stop_reason", "hops"),
             "milliseconds": round(self.milliseconds, 3),
             "score": self.score,
             "parameters": dict(self.parameters),
@@ -192,32 +190,26 @@ class Walk:
         }
 
 
+def camel_cased(thing: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a thing by their names as JSON has them."""
+    return {camel_case(name): getattr(thing, name) for name in names}
+
+
+_SENTENCE = ("index", "text", "start_char", "end_char", "score")
+
+
 def _step_dict(step: Step) -> dict[str, Any]:
     chunk = step.chunk
     return {
         "step": step.index,
         "hop": step.hop,
-        "documentId": chunk.document_id,
-        "title": chunk.title,
-        "url": chunk.url,
+        **camel_cased(chunk, "document_id", "title", "url"),
         "chunkId": chunk.id,
-        "text": chunk.text,
-        "firstSentence": chunk.first_sentence,
-        "lastSentence": chunk.last_sentence,
-        "startChar": chunk.start_char,
-        "endChar": chunk.end_char,
-        "score": step.score,
-        "reason": step.reason,
+        **camel_cased(chunk, "text", "first_sentence", "last_sentence"),
+        **camel_cased(chunk, "start_char", "end_char"),
+        **camel_cased(step, "score", "reason"),
         "milliseconds": round(step.milliseconds, 3),
         "sentences": [
-            {
-                "sentenceId": s.id,
-                "index": s.index,
-                "text": s.text,
-                "startChar": s.start_char,
-                "endChar": s.end_char,
-                "score": s.score,
-            }
-            for s in step.sentences
+            {"sentenceId": s.id, **camel_cased(s, *_SENTENCE)} for s in step.sentences
         ],
     }

@@ -69,13 +69,9 @@ def _build(
     with progress_bars() as progress:
         report = build_snapshot(settings.home, source, full=full, progress=progress)
     facts = report.facts
+    counted = ("documents", "chunks", "sentences", "edges")
     row: dict[str, Any] = {
-        "corpus": facts.corpus,
-        "version": facts.version,
-        "documents": facts.documents,
-        "chunks": facts.chunks,
-        "sentences": facts.sentences,
-        "edges": facts.edges,
+        **{name: getattr(facts, name) for name in ("corpus", "version", *counted)},
         "bytes": sum(facts.sizes.values()),
         "documentsRead": report.read,
         "documentsKept": report.kept,

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.cli.rows import shown_value
@@ -27,6 +27,7 @@ from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.telemetry import span
 from knowtrail.ingest.keys import camel_case
 from knowtrail.retrieval.budgets import BUDGETS
+from knowtrail.retrieval.walk import camel_cased
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
@@ -217,9 +218,7 @@ def _compare_rows(results: tuple[TraverseResult, ...]) -> list[Row]:
             "algorithm": result.walk.algorithm,
             "sentences": len(result.walk.sentences),
             "documents": len({s.chunk.document_id for s in result.walk.steps}),
-            "hops": result.walk.hops,
-            "stopReason": result.walk.stop_reason,
-            "milliseconds": result.walk.milliseconds,
+            **camel_cased(result.walk, "hops", "stop_reason", "milliseconds"),
             "traversalId": result.traversal_id,
         }
         for result in results
@@ -275,34 +274,32 @@ class Procedure:
         return "record" in self.options
 
 
+class CallSettings(TypedDict, total=False):
+    """What a call may have beside what is asked.
+
+    Where walks may not be stored, that wins over the option `record`. `on_text` is
+    given the text of `ask` as it comes.
+    """
+
+    embedder: Embedder | None
+    settings: Settings | None
+    may_record: bool
+    on_text: Callable[[str], object] | None
+
+
 def call(
     name: str,
     connection: Connection,
     arguments: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
-    *,
-    embedder: Embedder | None = None,
-    settings: Settings | None = None,
-    may_record: bool = True,
-    on_text: Callable[[str], object] | None = None,
+    **given: Unpack[CallSettings],
 ) -> list[Row]:
     """Run a procedure and return its rows.
 
-    Arguments and options have camelCase names. Where walks may not be stored, that wins
-    over the option `record`. `on_text` is given the text of `ask` as it comes. Raises
-    `InputError` if the procedure, an argument or an option is no good.
+    Arguments and options have camelCase names. Raises `InputError` if the procedure, an
+    argument or an option is no good.
     """
-    calling = acall(
-        name,
-        blocking(connection),
-        arguments,
-        options,
-        embedder=embedder,
-        settings=settings,
-        may_record=may_record,
-        on_text=on_text,
-    )
-    return at_once(calling)
+    return at_once(acall(name, blocking(connection), arguments, options, **given))
 
 
 async def acall(
@@ -310,21 +307,17 @@ async def acall(
     connection: AsyncConnection,
     arguments: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
-    *,
-    embedder: Embedder | None = None,
-    settings: Settings | None = None,
-    may_record: bool = True,
-    on_text: Callable[[str], object] | None = None,
+    **given: Unpack[CallSettings],
 ) -> list[Row]:
     """Do as `call` does, without blocking; see there."""
-    procedure = _named(name)
-    asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
-    if on_text is not None and procedure.speaks:
+    procedure, may = _named(name), given.get("may_record", True)
+    own = {one: given.get(one) for one in ("embedder", "settings")}
+    settings = given.get("settings")
+    asked = keywords(name, arguments, options, settings=settings, may_record=may)
+    if (on_text := given.get("on_text")) is not None and procedure.speaks:
         asked["on_text"] = on_text
     with camel_case_errors(), span("procedure", procedure=name):
-        result = await procedure.arun(
-            connection, embedder=embedder, settings=settings, **asked
-        )
+        result = await procedure.arun(connection, **own, **asked)
     return _told(procedure, result)
 
 
