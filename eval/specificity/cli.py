@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,34 +24,17 @@ if TYPE_CHECKING:
     from knowtrail.eval.specificity.judging import Outcome
     from knowtrail.eval.specificity.measures import SpecificityResults
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
 
 
 @click.command(context_settings={"show_default": True})
 @options_told("specificity")
 @click.pass_obj
-def specificity(
-    settings: Settings,
-    /,
-    *,
-    half: str,
-    live: bool,
-    store: bool,
-    experiment: Path | None,
-    seed: int,
-    as_json: bool,
-    **given: Any,
-) -> None:
+def specificity(settings: Settings, /, **given: Any) -> None:
     """Measure template answers on labelled questions, with 95 % intervals."""
-    if experiment is not None:
-        from knowtrail.retrieval.specificity.monitoring import SpecificityExperiment
-
-        dealt = SpecificityExperiment(
-            traffic_split=given["traffic_split"], name=given["name"]
-        )
-        how = partial(_experiment, live=live, store=store, seed=seed)
-        how(settings, experiment, dealt, as_json=as_json)
+    if given["experiment"] is not None:
+        _experiment(settings, given["experiment"], given)
         return
+    live, seed, half = given["live"], given["seed"], given["half"]
     if live and not given["corpus"]:
         msg = "--live needs --corpus: the corpus that the institutions were stored in."
         raise click.UsageError(msg)
@@ -66,7 +48,7 @@ def specificity(
     outcomes = _outcomes(settings, path, about, corpus=asked, model=model)
     metrics = measures.measure(outcomes, seed=seed)
     run = None
-    if store:
+    if given["store"]:
         settled = {"live": live, "corpus": asked, "seed": seed, "model": model}
         settled |= {"custodians": about.name, "custodiansDigest": file_digest(about)}
         settled |= {"threshold": PipelineOptions().threshold}
@@ -90,7 +72,7 @@ def specificity(
         failed=outcomes if given["failures"] else (),
         quoted=repr,
     )
-    emit(told, shown, as_json=as_json, indent=2)
+    emit(told, shown, as_json=given["as_json"], indent=2)
 
 
 def _outcomes(
@@ -136,24 +118,17 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _experiment(
-    settings: Settings,
-    path: Path,
-    dealt: SpecificityExperiment,
-    *,
-    live: bool,
-    store: bool,
-    seed: int,
-    as_json: bool,
-) -> None:
+def _experiment(settings: Settings, path: Path, given: dict[str, Any]) -> None:
     from knowtrail.eval.specificity.measures import (
         FEWEST,
         read_results,
         store_experiment,
     )
 
-    results = read_results(path, traffic_split=dealt.traffic_split, name=dealt.name)
-    if live:
+    split = given["traffic_split"]
+    results = read_results(path, traffic_split=split, name=given["name"])
+    dealt, seed = results.experiment, given["seed"]
+    if given["live"]:
         _check_turns(settings, results)
     elif results.unchecked:
         click.echo(
@@ -165,14 +140,14 @@ def _experiment(
         )
     table = results.table(seed=seed)
     run = None
-    if store:
+    if given["store"]:
         with open_connection(settings) as connection:
             digest, name = file_digest(path), path.stem
             run = store_experiment(connection, table, dealt, name, digest, seed)
     told = plain(table) | {"run": run}
     about = {"table": table, "run": run, "fewest": FEWEST}
     shown = text_of("specificity/experiment.txt", **about)
-    emit(told, shown, as_json=as_json, indent=2)
+    emit(told, shown, as_json=given["as_json"], indent=2)
 
 
 def _check_turns(settings: Settings, results: SpecificityResults) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
-    from knowtrail.retrieval.answers import AnswerContext
     from knowtrail.retrieval.ask import Answer
 
 
@@ -41,11 +40,6 @@ def ask(
     /,
     *,
     question: str | None,
-    record: bool,
-    seconds: float,
-    context: AnswerContext,
-    route: str,
-    conversation: str | None,
     forget: bool,
     as_json: bool,
     **options: Any,
@@ -60,31 +54,25 @@ def ask(
     from knowtrail.retrieval.ask import ask_stream
 
     if question is None or forget:
-        _forget(settings, question, conversation, asked=forget)
+        _forget(settings, question, options["conversation"], asked=forget)
         return
-    template = {name: options.pop(name) for name in ("strict", "understand")}
-    if route == "graph" and template["understand"] == "model":
+    names = ("strict", "understand", "route", "conversation")
+    template = {name: options.pop(name) for name in names} | {"as_json": as_json}
+    given = {name: options.pop(name) for name in ("record", "seconds")}
+    context = options.pop("context")
+    if template["route"] == "graph" and template["understand"] == "model":
         raise click.UsageError("--understand model reads for templates: leave it out.")
     asked = walk_asked(settings, question, options, _model)
-    given = {"model": asked.pop("model"), "corpus": asked.pop("corpus")}
-    given |= {"record": record, "seconds": seconds}
-    template["as_json"] = as_json
-    template |= {"route": route, "conversation": conversation}
+    given |= {name: asked.pop(name) for name in ("model", "corpus")}
     with open_connection(settings) as connection:
-        if route != "graph":
+        if template["route"] != "graph":
             from knowtrail.retrieval.specificity.routes import answered_by_template
 
             if answered_by_template(
                 connection, settings, question, **template, **given
             ):
                 return
-        pieces = ask_stream(
-            connection,
-            question,
-            context=context,
-            **given,
-            **asked,
-        )
+        pieces = ask_stream(connection, question, context=context, **given, **asked)
         answer = _shown(pieces, streams=not as_json)
         tell_unknown_fields(connection, answer.walk.corpus, asked["filter"])
     _show(answer, settings, as_json=as_json)

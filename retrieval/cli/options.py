@@ -82,13 +82,21 @@ def walk_asked(
     options: dict[str, Any],
     load: Callable[[str | None, Settings], LanguageModel | None] | None = None,
 ) -> dict[str, Any]:
-    """Return what a walk is asked, checked before a model is loaded."""
+    """Return what a walk is asked, or several, checked before a model is loaded."""
     from knowtrail.retrieval.questions import check_question
 
     name, corpus = options.pop("model_name"), options.pop("corpus")
     options["filter"] = read_filter(options.pop("filter_json"))
-    check_question(question, **options)
-    options |= {"corpus": corpus or settings.corpus, "settings": settings}
+    several: dict[str, Any] = {}
+    if "algorithms" in options:
+        from knowtrail.retrieval.traverse import compared_algorithms
+
+        several = {"algorithms": options.pop("algorithms") or None}
+        for one in compared_algorithms(several["algorithms"], name, options):
+            check_question(question, algorithm=one, **options)
+    else:
+        check_question(question, **options)
+    options |= {**several, "corpus": corpus or settings.corpus, "settings": settings}
     return options | {"model": (load or load_model)(name, settings)}
 
 

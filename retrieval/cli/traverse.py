@@ -13,8 +13,6 @@ from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     complete_algorithm,
-    load_model,
-    read_filter,
     tell_unknown_fields,
     told,
     walk_asked,
@@ -66,20 +64,17 @@ def search(
 
 
 def _found(result: SearchResult) -> dict[str, Any]:
+    from knowtrail.retrieval.walk import camel_cased
+
     return {
         **result.walk.as_dict(),
         "results": [
             {
                 "rank": rank,
-                "documentId": hit.chunk.document_id,
-                "title": hit.chunk.title,
-                "url": hit.chunk.url,
+                **camel_cased(hit.chunk, "document_id", "title", "url"),
                 "chunkId": hit.chunk.id,
                 "sentenceIds": [s.id for s in hit.sentences],
-                "text": hit.text,
-                "score": hit.score,
-                "rerankScore": hit.rerank_score,
-                "hop": hit.hop,
+                **camel_cased(hit, "text", "score", "rerank_score", "hop"),
                 "path": list(hit.path),
                 "filled": hit.filled,
             }
@@ -138,10 +133,6 @@ def compare(
     /,
     *,
     question: str,
-    algorithms: tuple[str, ...],
-    corpus: str | None,
-    filter_json: str | None,
-    model_name: str | None,
     record: bool,
     trace: bool,
     as_json: bool,
@@ -149,27 +140,12 @@ def compare(
 ) -> None:
     """Walk the graph for QUESTION with several algorithms and store each walk."""
     from knowtrail.graph.session import open_connection
-    from knowtrail.retrieval.questions import check_question
     from knowtrail.retrieval.traverse import compare as walk
-    from knowtrail.retrieval.traverse import compared_algorithms
 
-    options["filter"] = read_filter(filter_json)
-    for name in compared_algorithms(algorithms or None, model_name, options):
-        check_question(question, algorithm=name, **options)
-    model = load_model(model_name, settings)
+    asked = walk_asked(settings, question, options)
     with open_connection(settings) as connection:
-        results = walk(
-            connection,
-            question,
-            algorithms=algorithms or None,
-            corpus=corpus or settings.corpus,
-            record=record,
-            trace=trace,
-            model=model,
-            settings=settings,
-            **options,
-        )
-        tell_unknown_fields(connection, results[0].walk.corpus, options["filter"])
+        results = walk(connection, question, record=record, trace=trace, **asked)
+        tell_unknown_fields(connection, results[0].walk.corpus, asked["filter"])
     _show_comparison(settings, results, trace=trace, as_json=as_json)
     if all(result.error for result in results):
         sys.exit(1)
