@@ -191,24 +191,17 @@ class KnowtrailRetriever(BaseRetriever):
         """Make the link to the database, unless a copy brings it along."""
         if self.link is not None:
             return self
-        if self.connection is not None or self.async_connection is not None:
-            self.link = Link(
-                connection=self.connection, async_connection=self.async_connection
-            )
-        elif self.driver is not None or self.async_driver is not None:
-            own, waiting = self.driver, self.async_driver
-            at = self.database
-            self.link = Link(
-                connection=Connection(own, database=at) if own else None,
-                async_connection=AsyncConnection(waiting, database=at)
-                if waiting
-                else None,
-            )
-        else:
+        own, waiting, at = self.connection, self.async_connection, self.database
+        if own is None and waiting is None:
+            one, other = self.driver, self.async_driver
+            own = Connection(one, database=at) if one else None
+            waiting = AsyncConnection(other, database=at) if other else None
+        if own is None and waiting is None:
             raise SettingsError(
                 "The retriever has no database: give driver= or connection=, or use "
                 "KnowtrailRetriever.from_uri or from_env."
             )
+        self.link = Link(connection=own, async_connection=waiting)
         return self
 
     @classmethod

@@ -36,7 +36,6 @@ from knowtrail.eval.zelo.judgements import (
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import json_value, read_json, read_json_lines, whole_file
 from knowtrail.retrieval.rerank.datasets import (
-    AnnotatedDocument,
     AnnotatedQueryDocuments,
     Document,
     Query,
@@ -98,11 +97,7 @@ class ScoredQuery:
         """Return the query with the documents that have a score."""
         scored = ((self.score(n), one) for n, one in enumerate(self.documents))
         documents = tuple(
-            AnnotatedDocument(
-                id=one.id, content=one.content, metadata=one.metadata, score=score
-            )
-            for score, one in scored
-            if score is not None
+            one.scored(score) for score, one in scored if score is not None
         )
         return AnnotatedQueryDocuments(query=self.query, documents=documents)
 

@@ -135,14 +135,9 @@ def _grown(way: Way, position: Position, paths: list[_Path]) -> Walking[list[_Pa
             seen = harvest.seen | path.keys if way.apart else None
             rows = open_rows(around, harvest.visited | set(path.ids), seen)
             scores = cosines(position.query, around.vectors)
-            sight = Sight(
-                query=position.query,
-                here=path.vector,
-                nearness=path.nearness,
-                vectors=around.vectors,
-                scores=scores,
-            )
-            grown += _extended(path, around, rows, way.measure(sight), scores)
+            there = replace(position, here=path.vector, nearness=path.nearness)
+            measures = way.measure(there.sight(around.vectors, scores))
+            grown += _extended(path, around, rows, measures, scores)
     return grown
 
 

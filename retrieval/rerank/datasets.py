@@ -23,7 +23,7 @@ import asyncio
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,11 @@ class Document:
     id: str
     content: str
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    def scored(self, score: float) -> AnnotatedDocument:
+        """Return the candidate with a score."""
+        own = {one.name: getattr(self, one.name) for one in fields(Document)}
+        return AnnotatedDocument(**own, score=score)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +101,7 @@ def read_annotated(path: str | Path) -> Iterator[AnnotatedQueryDocuments]:
     """
     for where, query, rows in _checked_lines(Path(path)):
         documents = tuple(
-            AnnotatedDocument(**asdict(_document(row, where)), score=_score(row, where))
-            for row in rows
+            _document(row, where).scored(_score(row, where)) for row in rows
         )
         yield AnnotatedQueryDocuments(query=query, documents=documents)
 
@@ -326,12 +330,7 @@ def _annotated(item: QueryDocuments, scores: list[float]) -> AnnotatedQueryDocum
     return AnnotatedQueryDocuments(
         query=item.query,
         documents=tuple(
-            AnnotatedDocument(
-                id=document.id,
-                content=document.content,
-                metadata=document.metadata,
-                score=score,
-            )
+            document.scored(score)
             for document, score in zip(item.documents, scores, strict=True)
         ),
     )
