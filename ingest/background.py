@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+import queue
+import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self, TypeVar
@@ -55,7 +56,7 @@ def _after(before: Future[Any] | None, call: Callable[..., Any], *args: Any) -> 
     return call(*args)
 
 
-_END: Any = object()
+_END = object()
 
 
 def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
@@ -65,12 +66,37 @@ def ahead(items: Iterable[T], *, size: int = 2) -> Generator[T]:
     consumer stops early the thread stops at its next item, and is waited for: what it
     writes, and the locks it needs, may not outlive the caller.
     """
-    iterator = iter(items)
-    pool = ThreadPoolExecutor(1, thread_name_prefix="knowtrail-read")
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=size)
+    stopped = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    return
+            put(_END)
+        except BaseException as error:
+            put(error)
+
+    thread = threading.Thread(target=work, name="knowtrail-read", daemon=True)
+    thread.start()
     try:
-        waiting = deque(pool.submit(next, iterator, _END) for _ in range(size + 1))
-        while (item := waiting.popleft().result()) is not _END:
-            waiting.append(pool.submit(next, iterator, _END))
+        while True:
+            item = waiting.get()
+            if item is _END:
+                return
+            if isinstance(item, BaseException):
+                raise item
             yield item
     finally:
-        pool.shutdown(cancel_futures=True)
+        stopped.set()
+        thread.join()
