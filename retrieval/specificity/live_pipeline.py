@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
+    from knowtrail.retrieval.specificity.classifier import TemplateClassifier
+    from knowtrail.retrieval.specificity.monitoring import (
+        SpecificityExperiment,
+        SpecificityMetrics,
+    )
+    from knowtrail.retrieval.specificity.understanding import Understanding
 
 MOST_CLASSES = 190
 """Classes of one search, as a filter holds 200 tests; more take several searches."""
@@ -100,11 +107,15 @@ def open_pipeline(
     settings: Settings,
     *,
     corpus: str | None = None,
+    model: LanguageModel | None = None,
     record: bool = True,
     templates: Path | None = None,
+    classifier: TemplateClassifier | None = None,
+    understanding: Understanding | None = None,
+    metrics: SpecificityMetrics | None = None,
+    experiment: SpecificityExperiment | None = None,
     seconds: float = SECONDS,
     chunks: bool = True,
-    **parts: Any,
 ) -> TemplatePipeline:
     """Return a pipeline that reads the database live.
 
@@ -113,8 +124,7 @@ def open_pipeline(
     have classes, if it is one. `record` is whether turns are stored, and the scores of
     classes; `templates` is a file, `seconds` the time limit of the queries of one
     question, `chunks` whether they are searched beside rows, which needs the embedder.
-    Further parts are fields of `TemplatePipeline`: `classifier`, `understanding`,
-    `model`, `metrics` and `experiment`.
+    The rest are fields of `TemplatePipeline` and of its options.
 
     Raises:
         UnknownCorpusError: If a corpus is named and nothing is stored under the name.
@@ -127,12 +137,16 @@ def open_pipeline(
         live_graph(connection, seconds=seconds),
         names,
         templates=load_templates(templates),
+        classifier=classifier,
+        understanding=understanding,
         scores=_scores(connection, record=record),
         search=_search(connection, corpus, settings),
         nearby=Nearby(connection, names, corpus=corpus),
+        model=model,
         store=connection if record else None,
+        metrics=metrics,
+        experiment=experiment,
         options=PipelineOptions(query_seconds=seconds, corpus=corpus, chunks=chunks),
-        **parts,
     )
 
 
