@@ -159,6 +159,7 @@ class Reader(MemoryReader):
         return Candidates(
             ids=tuple(chunk.id for chunk in chunks),
             vectors=self._vectors[best],
+            complete=len(best) == len(self._ids),
             documents=tuple(chunk.document_id for chunk in chunks),
             by_words=tuple(self._ids[row] for row in worded),
             texts=[chunk.text for chunk in chunks] if texts else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
@@ -42,15 +43,15 @@ def pause_noted(log: logging.Logger, url: str) -> Callable[[RetryCallState], Non
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After`, a number or a date; None without one."""
-    value = headers.get("retry-after", "")
+    """Return the seconds of `Retry-After`, a number or a date; None if it is none."""
+    value = str(headers.get("retry-after", ""))
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        return max(0.0, (when - datetime.now(UTC)).total_seconds())
+    return seconds if 0 <= seconds < math.inf else None

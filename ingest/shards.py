@@ -257,13 +257,12 @@ def _check(work: Work) -> None:
 def code_key() -> str:
     """Return a hash of the code of this machine that shards hang on."""
     here = Path(__file__).parent
-    models = here.parent / "graph" / "models"
-    files = sorted(
-        path
-        for path in (*here.rglob("*"), *models.iterdir(), models.parent / "vectors.py")
-        if path.suffix in {".py", ".toml"}
-    )
-    return content_key(*map(file_digest, files))
+    graph = here.parent / "graph"
+    found = [*here.rglob("*"), graph / "vectors.py", graph / "batches.py"]
+    for folder in ("models", "files"):
+        found += (graph / folder).iterdir()
+    files = [path for path in found if path.is_file() and path.suffix != ".pyc"]
+    return content_key(*map(file_digest, sorted(files)))
 
 
 def _written(item: Item, order: Order) -> _Row:

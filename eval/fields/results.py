@@ -382,8 +382,10 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
 
 def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
     """Run a file that registers comparators; return its digest and post-processor."""
-    name = f"knowtrail_plugin_{path.stem}"
-    spec = spec_from_file_location(name, path) if path.is_file() else None
+    digest = file_digest(path) if path.is_file() else ""
+    name = f"knowtrail_plugin_{path.stem}_{digest[:8]}"
+    sound = digest and path.suffix == ".py"
+    spec = spec_from_file_location(name, path) if sound else None
     if spec is None or spec.loader is None:
         raise SourceError(f"{path} is no Python file: name a plugin that ends in .py.")
     module = module_from_spec(spec)
@@ -391,13 +393,13 @@ def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # plugins are anybody's
-        del sys.modules[name]
+        sys.modules.pop(name, None)
         msg = f"The plugin {path} cannot be used: {type(error).__name__}: {error}"
         raise InputError(msg) from error
     found = getattr(module, "post_process", None)
     if found is not None and not callable(found):
         raise InputError(f"post_process of {path} is {found!r:.80}: write a function.")
-    return file_digest(path), found
+    return digest, found
 
 
 def in_turn(steps: Sequence[PostProcess]) -> PostProcess | None:

@@ -297,7 +297,12 @@ class ScoredPairs:
             text = line.strip().removesuffix(b",")
             if text == b"]}":
                 return
-            yield json_value(text, str(self._path)), place
+            try:
+                row = text.decode()
+            except UnicodeDecodeError as error:
+                msg = f"{self._path} is not UTF-8 text: {error.reason}."
+                raise SourceError(msg) from error
+            yield json_value(row, str(self._path)), place
             place += len(line)
         raise SourceError(f"{self._path} is no JSON: it ends before its list does.")
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import portalocker
 
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.graph.files.whole import private, private_folder
+from knowtrail.graph.files.whole import locking, private, private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,10 +72,13 @@ class LineJournal:
     def _lock(self) -> None:
         """Keep other runs away while this one is at work."""
         try:
-            portalocker.lock(self._file, portalocker.LOCK_EX | portalocker.LOCK_NB)
-        except portalocker.LockException as error:
+            with locking(self.path):
+                portalocker.lock(self._file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+        except (portalocker.AlreadyLocked, StorageError) as error:
             self._file.close()
             self._reader.close()
+            if isinstance(error, StorageError):
+                raise
             msg = f"Another run writes to {self.path.parent}: wait, or choose another."
             raise InputError(msg) from error
 

@@ -85,7 +85,7 @@ def read_json(path: str | Path, *, pairs: PairsHook | None = None) -> Any:
     return json_value(text, str(path), pairs=pairs)
 
 
-def json_value(text: str | bytes, place: str, *, pairs: PairsHook | None = None) -> Any:
+def json_value(text: str, place: str, *, pairs: PairsHook | None = None) -> Any:
     """Return the value of a JSON text; the message has the place where it stands.
 
     Raises:

@@ -155,16 +155,29 @@ def held_file(
 
     lock = portalocker.Lock(path, timeout=timeout, check_interval=0.05, opener=private)
     try:
-        lock.acquire()
+        with locking(path):
+            lock.acquire()
     except portalocker.AlreadyLocked as error:
         raise refusal from error
-    except portalocker.LockException as error:
-        msg = f"Cannot lock {path}: {error}. Choose a folder on another disk."
-        raise StorageError(msg) from error
     try:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def locking(path: Path) -> Iterator[None]:
+    """Tell a disk without locks by a `StorageError`; `AlreadyLocked` goes through."""
+    import portalocker
+
+    try:
+        yield
+    except portalocker.AlreadyLocked:
+        raise
+    except portalocker.LockException as error:
+        why = error.args[-1] if error.args else "it has no locks"
+        msg = f"Cannot lock {path}: {why}. Choose a folder on another disk."
+        raise StorageError(msg) from error
 
 
 def private(path: str, flags: int) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
+
+from knowtrail.graph import busy
 
 Fault = Literal["again", "refused", "fatal"]
 """Ask again later; do not ask this again; do not ask anything again."""
@@ -55,13 +58,10 @@ def status_of(error: BaseException) -> int | None:
 def retry_after(error: BaseException) -> float | None:
     """Return for how many seconds a server asked to be left alone."""
     for each in _chain(error):
-        headers = getattr(getattr(each, "response", None), "headers", None) or {}
-        try:
-            seconds = float(headers.get("retry-after", ""))
-        except (TypeError, ValueError, AttributeError):
-            continue
-        if seconds >= 0:
-            return min(seconds, _LONGEST_PAUSE)
+        headers = getattr(getattr(each, "response", None), "headers", None)
+        asked = busy.retry_after(headers) if isinstance(headers, Mapping) else None
+        if asked is not None:
+            return min(asked, _LONGEST_PAUSE)
     return None
 
 

@@ -33,7 +33,13 @@ import portalocker
 
 import knowtrail
 from knowtrail.graph.errors import ServerError, StorageError
-from knowtrail.graph.files import held_file, private, private_folder, whole_file
+from knowtrail.graph.files import (
+    held_file,
+    locking,
+    private,
+    private_folder,
+    whole_file,
+)
 from knowtrail.graph.settings import environment
 
 USERNAME = "neo4j"
@@ -90,8 +96,9 @@ class FolderLock:
             opener=private,
         )
         try:
-            lock.acquire()
-        except portalocker.LockException:
+            with locking(self._path):
+                lock.acquire()
+        except portalocker.AlreadyLocked:
             return False
         self._lock = lock
         return True

@@ -140,7 +140,11 @@ def _said(launcher: Path) -> str:
     """Return what `java -version` says, nothing where it cannot be run."""
     try:
         answer = subprocess.run(  # noqa: S603 - a Java that the user installed
-            [launcher, "-version"], capture_output=True, text=True, timeout=30
+            [launcher, "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=30,
         )
     except (OSError, subprocess.SubprocessError):
         return ""

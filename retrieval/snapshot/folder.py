@@ -25,10 +25,11 @@ import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.graph.errors import FilterError, SnapshotError
+from knowtrail.graph.errors import FilterError, SnapshotError, StorageError
 from knowtrail.graph.files import (
     file_digest,
     held_file,
+    locking,
     private,
     private_folder,
     whole_file,
@@ -141,17 +142,19 @@ def open_generation(folder: Path) -> Snapshot | None:
                 break
             continue  # replaced and removed since the pointer was read
         try:
-            portalocker.lock(
-                file, portalocker.LockFlags.SHARED | portalocker.LockFlags.NON_BLOCKING
-            )
+            flags = portalocker.LockFlags
+            with locking(generation):
+                portalocker.lock(file, flags.SHARED | flags.NON_BLOCKING)
             opened = Snapshot(generation)
-        except (portalocker.LockException, FileNotFoundError):
+        except (portalocker.AlreadyLocked, FileNotFoundError):
             file.close()
             if current_generation(folder) == generation and not _whole(generation):
                 break
             continue
-        except BaseException:
+        except BaseException as error:
             file.close()
+            if isinstance(error, StorageError):  # the database answers in its place
+                raise SnapshotError(str(error)) from error
             raise
         weakref.finalize(opened, file.close)
         return opened

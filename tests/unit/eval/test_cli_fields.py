@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import py_compile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from knowtrail.eval.fields.records import RecordFile
 from knowtrail.eval.fields.results import load_plugin
 from knowtrail.eval.fields.runs import FieldsRun
 from knowtrail.graph.cli.root import main
+from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.models import language_models
 from knowtrail.graph.models.language_models import LanguageModel
 from tests.command_line import outcome
@@ -364,9 +366,26 @@ def test_what_a_plugin_defines_can_be_sent_to_a_process(tmp_path: Path) -> None:
     path = tmp_path / "sent.py"
     path.write_text("def post_process(results):\n    return results\n")
 
-    _, found = load_plugin(path)
+    other = tmp_path / "other" / "sent.py"
+    other.parent.mkdir()
+    other.write_text("def post_process(results):\n    return []\n")
+
+    (_, found), (_, second) = load_plugin(path), load_plugin(other)
 
     assert pickle.loads(pickle.dumps(found)) is found  # noqa: S301 - made right here
+    assert pickle.loads(pickle.dumps(second)) is second  # noqa: S301
+
+
+def test_a_plugin_ends_in_py(tmp_path: Path) -> None:
+    """A compiled one is not run, and a plugin may take itself out of the modules."""
+    source, compiled = tmp_path / "mine.py", tmp_path / "mine.pyc"
+    source.write_text("import sys\ndel sys.modules[__name__]\nraise ValueError('no')\n")
+    py_compile.compile(str(source), cfile=str(compiled))
+
+    with pytest.raises(SourceError, match=r"mine\.pyc is no Python file"):
+        load_plugin(compiled)
+    with pytest.raises(InputError, match="cannot be used: ValueError: no"):
+        load_plugin(source)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import portalocker
 import pytest
@@ -17,8 +17,15 @@ from knowtrail.eval.specificity.judging import bundled_questions, load_questions
 from knowtrail.eval.specificity.measures import read_results
 from knowtrail.graph.errors import SourceError, StorageError
 from knowtrail.graph.files import read_json_lines, read_lines, whole_file, write_file
+from knowtrail.graph.files.journal import LineJournal
 from knowtrail.graph.files.whole import held_file
+from knowtrail.graph.server.folder import FolderLock
 from knowtrail.retrieval.rerank.datasets import read_queries
+from tests.cases import each
+from tests.disks import lockless
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ODD = "one\u2028two\u0085three\x0bfour"
 """Characters at which Python splits lines, and JSON does not."""
@@ -156,17 +163,22 @@ def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:
         write_file(tmp_path / "none" / "x.png", b"1")
 
 
+@each(
+    "use",
+    [
+        lambda folder: held_file(folder / "lock", StorageError("held")).__enter__(),
+        lambda folder: LineJournal(folder / "state.jsonl"),
+        lambda folder: FolderLock(folder / "a.lock").acquire(),
+    ],
+)
 def test_a_disk_without_locks_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    use: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not taken for a file that another command holds."""
+    lockless(monkeypatch)
 
-    def refused(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(portalocker.portalocker, "LOCKER", (refused, refused))
-    with (
-        pytest.raises(StorageError, match=r"Cannot lock .*another disk"),
-        held_file(tmp_path / "lock", StorageError("held by another")),
+    with pytest.raises(
+        StorageError,
+        match=r"^Cannot lock [^()]*: \[Errno \d+\] No l[^()]* another disk\.$",
     ):
-        pytest.fail("It was taken for locked.")
+        use(tmp_path)

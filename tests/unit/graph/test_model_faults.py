@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import httpx
 
 from knowtrail.graph.models.faults import fault_of, retry_after
@@ -45,3 +47,25 @@ def test_the_cause_of_an_error_counts() -> None:
     assert retry_after(error) == 7.0
     assert retry_after(error_of(429, **{"retry-after": "soon"})) is None
     assert retry_after(error_of(429, **{"retry-after": "99999"})) == 120.0
+
+
+@each(
+    ("told", "seconds"),
+    [
+        ("2.5", 2.5),
+        ("-5", None),
+        ("nan", None),
+        ("inf", None),
+        ("", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00", 0.0),
+        ("Fri, 21 Oct 2999 07:28:00 GMT", 120.0),
+        (None, None),
+    ],
+)
+def test_odd_pauses_are_not_kept(told: str | None, seconds: float | None) -> None:
+    """What is no time asks for nothing; a date is a pause till then."""
+    error = RuntimeError("busy")
+    error.response = SimpleNamespace(headers={"retry-after": told})  # type: ignore[attr-defined]
+
+    assert retry_after(error) == seconds

@@ -103,11 +103,12 @@ def test_a_java_that_cannot_tell_its_version_is_refused(
 def test_a_java_without_a_release_file_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its launcher says which version it is."""
+    """Its launcher says which version it is, in whatever encoding the machine has."""
     home = make_java(tmp_path / "asked", None)
     launcher = home / "bin" / "java"
     launcher.parent.mkdir()
-    launcher.write_text("#!/bin/sh\necho 'openjdk version \"21.0.5\" 2024' >&2\n")
+    said = "printf 'Gew\\344hlt\\nopenjdk version \"21.0.5\" 2024\\n' >&2"
+    launcher.write_text(f"#!/bin/sh\n{said}\n")
     launcher.chmod(0o755)
     use(monkeypatch, home)
 

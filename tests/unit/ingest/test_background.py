@@ -42,6 +42,24 @@ def test_error_of_a_call_is_raised_and_later_calls_do_not_run():
     assert ran == []
 
 
+def test_no_call_runs_after_a_failure_that_was_taken():
+    """What is submitted after an error that a caller swallowed fails as it did."""
+    ran = []
+
+    def fail():
+        raise ValueError("broken")
+
+    with Background() as worker:
+        worker.submit(fail)
+        with pytest.raises(ValueError, match="broken"):
+            worker.wait()
+        worker.submit(ran.append, 1)
+        with pytest.raises(ValueError, match="broken"):
+            worker.wait()
+
+    assert ran == []
+
+
 def test_ahead_yields_everything_in_order():
     """All items come, although a thread makes them."""
     assert list(ahead(iter(range(100)), size=3)) == list(range(100))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +40,6 @@ from tests.command_line import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 CORPUS = "shards"
 ROWS = [
@@ -225,6 +226,37 @@ def test_finished_shards_are_not_made_again(source: JsonlSource, run: Run) -> No
     assert run.made == every[:1]
     assert _vectors(again) == _vectors(whole)
     assert _order().key != _order(embedder=HashEmbedder(16)).key
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ingest/themes.py",
+        "ingest/data/heritage/institutions.toml",
+        "graph/vectors.py",
+        "graph/batches.py",
+        "graph/models/faults.py",
+        "graph/files/lines.py",
+    ],
+)
+def test_shards_hang_on_the_code_that_makes_them(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line more in any of it makes another key; compiled code does not."""
+    root = Path(shards.__file__).parents[1]
+    unwanted = shutil.ignore_patterns("__pycache__", "server", "rdf", "db")
+    for folder in ("ingest", "graph"):
+        shutil.copytree(root / folder, tmp_path / folder, ignore=unwanted)
+    monkeypatch.setattr(shards, "__file__", str(tmp_path / "ingest" / "shards.py"))
+    key = shards.code_key.__wrapped__  # keeps no answer
+    before = key()
+
+    (tmp_path / "ingest" / "new.pyc").write_bytes(b"x")
+    assert key() == before
+    with (tmp_path / name).open("a", encoding="utf-8") as file:
+        file.write("# another\n")
+
+    assert key() != before
 
 
 def test_stored_documents_are_left_out(source: JsonlSource, run: Run) -> None:

@@ -41,6 +41,7 @@ from knowtrail.retrieval.snapshot.folder import (
     snapshot_folder,
 )
 from tests.conformance import random_graph, random_query
+from tests.disks import lockless
 from tests.memory_reader import MemoryGraph, MemoryReader
 from tests.snapshots import GraphSource, opened
 from tests.tiers import amount
@@ -472,6 +473,19 @@ def test_a_snapshot_that_cannot_be_used_is_logged(
 
     assert "Walking in the database" in caplog.text
     assert isinstance(open_snapshot(tmp_path, "small", 1), SnapshotReader)
+
+
+def test_a_snapshot_that_cannot_be_locked_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database answers in its place where its disk has no locks."""
+    build_snapshot(tmp_path, GraphSource(GRAPH))
+    lockless(monkeypatch)
+
+    assert open_snapshot(tmp_path, "small", 1) is None
+
+    assert "Cannot lock" in caplog.text
+    assert "has lost files" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,14 @@ def test_scores_are_those_of_the_annotation(annotation: Path) -> None:
     ("content", "said"),
     [
         ("{", "no JSON"),
-        ('{"scored_pairs": [\n{"pair": "\udcff"}\n]}\n', "no JSON: 'utf-8' codec"),
+        (
+            '{"scored_pairs": [\n{"pair": "\udcff"}\n]}\n',
+            "is not UTF-8 text: invalid start",
+        ),
+        (
+            '{"scored_pairs": [\n{"pair": "\udced\udca0\udc80"}\n]}\n',
+            "is not UTF-8 text: invalid continuation",
+        ),
         ("[]", "scored_pairs"),
         ('{"scored_pairs": [3]}', "json has no list scored_pairs"),
         ('{"scored_pairs": [\n3\n]}\n', "json has no list scored_pairs"),
