@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
+from knowtrail.graph.cli.answers import told_by
 from knowtrail.graph.cli.rows import counted, plain_text
 from knowtrail.graph.files.templates import templates
 from knowtrail.ingest.keys import camel_case
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         Claim,
         Cost,
         Finding,
-        Judge,
         ResearchState,
         SubQuestion,
         Verdict,
@@ -260,41 +260,19 @@ def _not_found(state: ResearchState) -> list[str]:
 
 def _notes(desk: Desk, state: ResearchState, *, goes_on: bool) -> list[str]:
     """Say what a reader must know."""
-    notes = [EXTRACTED]
-    if desk.model is not None:
-        judged = Counter(c["verdict"]["by"] for c in state["claims"] if c["verdict"])
-        told = ", ".join(f"{judged[by]} by {_BY[by]}" for by in _BY if judged[by])
-        notes = [f"Written by {desk.model.name}. Claims checked: {told or 'none'}."]
-    if state["cost"]["useless"]:
-        notes.append(
-            "Some answers of the language model were of no use; what they were asked "
-            "for was taken from the sentences as they are."
-        )
-    if state["unread"]:
-        notes.append(
-            f"{counted(state['unread'], 'finding')} with the lowest scores did not fit "
-            "into the model's prompt: the claims are drawn from the others."
-        )
+    now = find_corpus(desk.connection, desk.corpus.name).version
     shown = {finding for claim in state["claims"] for finding in claim["findings"]}
-    if desk.model is None and (rest := len(state["findings"]) - len(shown)):
-        notes.append(
-            f"{counted(rest, 'further sentence')} that the walks found "
-            f"{'is' if rest == 1 else 'are'} stored and not shown."
-        )
-    if not desk.corpus.terms:
-        notes.append("The corpus has no terms: names that turned up were not followed.")
-    if find_corpus(desk.connection, desk.corpus.name).version != desk.corpus.version:
-        notes.append("The corpus changed meanwhile: ask again for what is in it now.")
-    if goes_on:
-        notes.append("This run was left before its end, and went on from there.")
-    return notes
-
-
-_BY: dict[Judge, str] = {
-    "text": "the sentence itself",
-    "model": "the model, whether its sentences entail it",
-    "cosine": "the cosine to its sentences, which says less",
-}
+    return told_by(
+        _FOLDER,
+        "notes.txt",
+        desk=desk,
+        state=state,
+        extracted=EXTRACTED,
+        judged=Counter(c["verdict"]["by"] for c in state["claims"] if c["verdict"]),
+        rest=len(state["findings"]) - len(shown),
+        changed=now != desk.corpus.version,
+        goes_on=goes_on,
+    ).splitlines()
 
 
 def _picture(desk: Desk, state: ResearchState, cited: set[str]) -> str:
