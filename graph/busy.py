@@ -42,16 +42,18 @@ def pause_noted(log: logging.Logger, url: str) -> Callable[[RetryCallState], Non
     return note
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After`, a number or a date; None if it is none."""
-    value = str(headers.get("retry-after", ""))
+def retry_after(headers: Mapping[str, object]) -> float | None:
+    """Return the seconds of `Retry-After`, a number or a date to come, or None."""
+    value = headers.get("retry-after", "")
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     try:
-        seconds = float(value)
+        seconds = float(text)
     except ValueError:
         try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
+            when = parsedate_to_datetime(text)
+        except (ValueError, OverflowError):
             return None
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return max(0.0, (when - datetime.now(UTC)).total_seconds())
+        left = (when - datetime.now(UTC)).total_seconds()
+        return left if left > 0 else None
     return seconds if 0 <= seconds < math.inf else None

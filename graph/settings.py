@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from knowtrail.graph.errors import SettingsError
+from knowtrail.graph.files import disk_errors
 from knowtrail.graph.files.packaged import packaged
 
 DEFAULT_EMBEDDER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -242,11 +243,10 @@ def _check_known(given: Mapping[str, Any], where: str = "") -> None:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    told = "Cannot read the settings file {path}: {reason}."
     try:
-        table = tomllib.loads(path.read_text("utf-8")).get("knowtrail", {})
-    except OSError as error:
-        msg = f"Cannot read the settings file {path}: {error.strerror}."
-        raise SettingsError(msg) from error
+        with disk_errors(SettingsError, told, path=path):
+            table = tomllib.loads(path.read_text("utf-8")).get("knowtrail", {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"The settings file {path} is not TOML: {error}."
         raise SettingsError(msg) from error

@@ -51,6 +51,7 @@ _OTHERS: dict[str, type[Item]] = {
     kind.__name__: kind for kind in (RawRedirect, LeftOut, Failure, Damage)
 }
 _TEXTS = 512
+_CODE = frozenset({".jsonl", ".lark", ".py", ".sql", ".toml", ".txt"})
 _TRIES = 5
 """Workers that may end over one shard before it is given up."""
 
@@ -261,8 +262,9 @@ def code_key() -> str:
     found = [*here.rglob("*"), graph / "vectors.py", graph / "batches.py"]
     for folder in ("models", "files"):
         found += (graph / folder).iterdir()
-    files = [path for path in found if path.is_file() and path.suffix != ".pyc"]
-    return content_key(*map(file_digest, sorted(files)))
+    return content_key(
+        *(file_digest(path) for path in sorted(found) if path.suffix in _CODE)
+    )
 
 
 def _written(item: Item, order: Order) -> _Row:

@@ -85,7 +85,7 @@ class TraverseSettings(WalkSettings, total=False):
 
 
 class CompareSettings(TraverseSettings, total=False):
-    """What can be asked of a comparison; every algorithm walks by the rest.
+    """What can be asked of a comparison; the rest holds for every algorithm.
 
     Attributes:
         algorithms: Names of the algorithms; None takes all that need no language

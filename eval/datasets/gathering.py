@@ -18,7 +18,7 @@ from knowtrail.eval.retrieval.dataset import (
     SourceFile,
 )
 from knowtrail.graph.errors import SourceError
-from knowtrail.graph.files import file_digest, read_json_lines
+from knowtrail.graph.files import disk_errors, file_digest, read_json_lines
 from knowtrail.ingest.prepare import clean_plain
 from knowtrail.retrieval.questions import LONGEST_QUESTION
 
@@ -132,11 +132,10 @@ class Gathering:
 
     def file(self, path: Path) -> SourceFile:
         """Take note of a file of the data set, which must be there."""
+        told = "{path} cannot be read: {reason}. Check the path."
         try:
-            checksum, size = file_digest(path), path.stat().st_size
-        except OSError as error:
-            msg = f"{path} cannot be read: {error.strerror}. Check the path."
-            raise SourceError(msg) from error
+            with disk_errors(SourceError, told, path=path):
+                checksum, size = file_digest(path), path.stat().st_size
         except ValueError as error:
             raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
         self.files.append(SourceFile(name=path.name, size=size, checksum=checksum))

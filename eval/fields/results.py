@@ -31,6 +31,7 @@ from knowtrail.eval.fields.comparators import same
 from knowtrail.eval.fields.paths import schema_path
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import file_digest
+from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -382,15 +383,15 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
 
 def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
     """Run a file that registers comparators; return its digest and post-processor."""
-    digest = file_digest(path) if path.is_file() else ""
-    name = f"knowtrail_plugin_{path.stem}_{digest[:8]}"
-    sound = digest and path.suffix == ".py"
+    name = f"knowtrail_plugin_{path.stem}_{content_key(str(path.resolve()))[:8]}"
+    sound = path.is_file() and path.suffix == ".py"
     spec = spec_from_file_location(name, path) if sound else None
     if spec is None or spec.loader is None:
         raise SourceError(f"{path} is no Python file: name a plugin that ends in .py.")
     module = module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look for it there
     try:
+        digest = file_digest(path)
         spec.loader.exec_module(module)
     except Exception as error:  # plugins are anybody's
         sys.modules.pop(name, None)

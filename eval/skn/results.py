@@ -18,7 +18,7 @@ from knowtrail.eval.report import NOTES, Table, aligned, filled, table, told
 from knowtrail.eval.skn.metrics import MEASURES, NUMBERS, ahead, difference_row, scored
 from knowtrail.eval.store import EvalRecord, EvalRun, Metric, sendable, store_run
 from knowtrail.graph.errors import StorageError
-from knowtrail.graph.files import write_file
+from knowtrail.graph.files import disk_errors, write_file
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.keys import content_key
 
@@ -172,11 +172,9 @@ def _verdict(outcome: ModelOutcome) -> tuple[list[list[str]], list[int]]:
 
 def write_results(folder: Path, name: str, value: Any) -> None:
     """Write a file of JSON into the folder of a run, which is made where missing."""
-    try:
+    told = "Cannot make the folder {folder}: {reason}."
+    with disk_errors(StorageError, told, folder=folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        msg = f"Cannot make the folder {folder}: {error.strerror}."
-        raise StorageError(msg) from error
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     write_file(folder / name, f"{sendable(text)}\n")
 

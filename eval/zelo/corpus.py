@@ -27,7 +27,7 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import json_value, read_lines
+from knowtrail.graph.files import disk_errors, json_value, read_lines
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.keys import content_key
 from knowtrail.retrieval.recording import question_id
@@ -162,10 +162,8 @@ def store_annotation(
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
     judged = _beside(annotated, folder)
-    try:
+    with disk_errors(SourceError, "{path} cannot be read: {reason}.", path=annotated):
         time = datetime.fromtimestamp(annotated.stat().st_mtime, UTC)
-    except OSError as error:
-        raise SourceError(f"{annotated} cannot be read: {error.strerror}.") from error
     queries = scored = battles = missing = 0
     for item in read_annotated(annotated):
         name, ids = item.query.id, [document.id for document in item.documents]

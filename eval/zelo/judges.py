@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from knowtrail.eval.models import TEXTS, parse_json_reply
 from knowtrail.eval.zelo.judgements import Answer, Judge, Matchup, Price, usable_score
 from knowtrail.graph.errors import InputError, KnowtrailError, ModelError, SettingsError
+from knowtrail.graph.files import disk_errors
 from knowtrail.graph.models.faults import fault_of, retry_after
 from knowtrail.graph.models.language_models import (
     LanguageModel,
@@ -494,11 +495,11 @@ def read_judge_file(path: Path | None = None) -> JudgeFile:
     """Read a configuration of judges, the bundled one where none is named."""
     where = "the bundled judges" if path is None else str(path)
     try:
-        text = bundled_text() if path is None else path.read_text("utf-8-sig")
+        with disk_errors(
+            SettingsError, "{where} cannot be read: {reason}.", where=where
+        ):
+            text = bundled_text() if path is None else path.read_text("utf-8-sig")
         found = JudgeFile.model_validate(tomllib.loads(text))
-    except OSError as error:
-        msg = f"{where} cannot be read: {error.strerror or error}."
-        raise SettingsError(msg) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{where} is not TOML: {error}.") from error
     except ValidationError as error:

@@ -34,7 +34,13 @@ from knowtrail.eval.zelo.judgements import (
     usable_score,
 )
 from knowtrail.graph.errors import InputError, SourceError
-from knowtrail.graph.files import json_value, read_json, read_json_lines, whole_file
+from knowtrail.graph.files import (
+    disk_errors,
+    json_value,
+    read_json,
+    read_json_lines,
+    whole_file,
+)
 from knowtrail.retrieval.rerank.datasets import (
     AnnotatedQueryDocuments,
     Document,
@@ -274,17 +280,16 @@ class ScoredPairs:
 
     def _read(self) -> Iterator[tuple[Any, int | None]]:
         """Yield the pairs with their places, which a file that others wrote has not."""
-        try:
-            with self._path.open("rb") as lines:
-                first = lines.readline()
-                if first.decode("utf-8-sig", "replace") == _HEAD:
-                    yield from self._lines(lines, len(first))
-                    return
-        except OSError as error:
-            raise SourceError(
-                f"{self._path} cannot be read: {error.strerror or error}. Name the "
-                f"{SCORES} of an annotation, or its working folder."
-            ) from error
+        told = "{path} cannot be read: {reason}. Name the {file} of an annotation, or "
+        told += "its working folder."
+        with (
+            disk_errors(SourceError, told, path=self._path, file=SCORES),
+            self._path.open("rb") as lines,
+        ):
+            first = lines.readline()
+            if first.decode("utf-8-sig", "replace") == _HEAD:
+                yield from self._lines(lines, len(first))
+                return
         data = read_json(self._path)
         rows = data.get("scored_pairs") if isinstance(data, dict) else None
         if not isinstance(rows, list):
@@ -300,7 +305,8 @@ class ScoredPairs:
             try:
                 row = text.decode()
             except UnicodeDecodeError as error:
-                msg = f"{self._path} is not UTF-8 text: {error.reason}."
+                at = place + error.start
+                msg = f"{self._path} is not UTF-8 text: {error.reason} at byte {at}."
                 raise SourceError(msg) from error
             yield json_value(row, str(self._path)), place
             place += len(line)

@@ -9,6 +9,7 @@ from knowtrail.graph.files.lines import (
 )
 from knowtrail.graph.files.whole import (
     check_output,
+    disk_errors,
     file_digest,
     held_file,
     locking,
@@ -21,6 +22,7 @@ from knowtrail.graph.files.whole import (
 
 __all__ = [
     "check_output",
+    "disk_errors",
     "file_digest",
     "held_file",
     "json_value",

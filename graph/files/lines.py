@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files.whole import disk_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
     PairsHook: TypeAlias = Callable[[list[tuple[str, Any]]], Any]
+
+_UNREAD = "{path} cannot be read: {reason}."
 
 
 def text_encoding(name: str) -> str:
@@ -42,14 +45,14 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """
     number = 0
     try:
-        with Path(path).open("rb") as lines:
+        with (
+            disk_errors(SourceError, _UNREAD, path=path),
+            Path(path).open("rb") as lines,
+        ):
             for number, data in enumerate(lines, start=1):
                 text = data.decode("utf-8-sig" if number == 1 else "utf-8")
                 if text.strip():
                     yield number, text
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}."
-        raise SourceError(msg) from error
     except UnicodeDecodeError as error:
         msg = f"{path}, line {number} is not UTF-8 text: {error.reason}."
         raise SourceError(msg) from error
@@ -75,10 +78,8 @@ def read_json(path: str | Path, *, pairs: PairsHook | None = None) -> Any:
         SourceError: If the file cannot be read or is no JSON.
     """
     try:
-        text = Path(path).read_text("utf-8-sig")
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}."
-        raise SourceError(msg) from error
+        with disk_errors(SourceError, _UNREAD, path=path):
+            text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8 text: {error.reason} at byte {error.start}."
         raise SourceError(msg) from error

@@ -25,6 +25,20 @@ _LEFT_SECONDS = 3600
 
 
 @contextmanager
+def disk_errors(kind: type[Exception], told: str, /, **about: object) -> Iterator[None]:
+    """Raise what a disk refuses in the block as another error, but for our own.
+
+    `told` is its message, with `{reason}` and what it is about in its places.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, KnowtrailError):
+            raise
+        raise kind(told.format(reason=error.strerror or error, **about)) from error
+
+
+@contextmanager
 def whole_file(
     path: str | Path, *, failure: str = _FAILURE, opener: Opener | None = None
 ) -> Iterator[TextIO]:
@@ -53,9 +67,8 @@ def whole_bytes(
     """Yield a file of bytes that takes its place as one of `whole_file` does."""
     import portalocker
 
-    place = Path(path)
-    try:
-        place = place.resolve()
+    with disk_errors(StorageError, failure, path=path):
+        place = Path(path).resolve()
         if place.exists() and not place.is_file():
             with place.open("wb") as file:
                 yield file
@@ -73,12 +86,6 @@ def whole_bytes(
         finally:
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
-    except OSError as error:
-        if isinstance(error, KnowtrailError):  # of what is being written
-            raise
-        raise StorageError(
-            failure.format(path=path, reason=error.strerror or error)
-        ) from error
 
 
 @lru_cache(maxsize=64)  # once a process: folders may be large

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from knowtrail.graph import busy
@@ -59,7 +58,7 @@ def retry_after(error: BaseException) -> float | None:
     """Return for how many seconds a server asked to be left alone."""
     for each in _chain(error):
         headers = getattr(getattr(each, "response", None), "headers", None)
-        asked = busy.retry_after(headers) if isinstance(headers, Mapping) else None
+        asked = busy.retry_after(headers) if hasattr(headers, "get") else None
         if asked is not None:
             return min(asked, _LONGEST_PAUSE)
     return None

@@ -34,6 +34,7 @@ import portalocker
 import knowtrail
 from knowtrail.graph.errors import ServerError, StorageError
 from knowtrail.graph.files import (
+    disk_errors,
     held_file,
     locking,
     private,
@@ -85,7 +86,10 @@ class FolderLock:
         self._lock: portalocker.Lock[IO[bytes]] | None = None
 
     def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
-        """Take the lock within `timeout` seconds; return whether it was taken."""
+        """Take the lock within `timeout` seconds; return whether it was taken.
+
+        Who waits is told of a disk without locks by a `StorageError`.
+        """
         flags = portalocker.LockFlags
         lock = portalocker.Lock(
             self._path,
@@ -98,7 +102,9 @@ class FolderLock:
         try:
             with locking(self._path):
                 lock.acquire()
-        except portalocker.AlreadyLocked:
+        except (portalocker.AlreadyLocked, StorageError) as error:
+            if timeout and isinstance(error, StorageError):
+                raise
             return False
         self._lock = lock
         return True
@@ -130,11 +136,8 @@ class ServerFolder:
 
     def create(self) -> None:
         """Make the folder, closed to other users; a home that is there stays."""
-        try:
+        with disk_errors(StorageError, _REFUSED, path=self.root):
             private_folder(self.root)
-        except OSError as error:
-            msg = _REFUSED.format(path=self.root, reason=error.strerror)
-            raise StorageError(msg) from error
         if not os.access(self.root, os.W_OK | os.X_OK):
             msg = f"Cannot write in {self.root}: choose another folder with --home."
             raise StorageError(msg)

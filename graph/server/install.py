@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.errors import InstallError, SettingsError, StorageError
-from knowtrail.graph.files import held_file
+from knowtrail.graph.files import disk_errors, held_file
 from knowtrail.graph.server.folder import (
     ServerFolder,
     child_environment,
@@ -308,7 +308,8 @@ def install_server(
     )
     java = find_java()
     folder = jar_folder(version)
-    try:
+    told = "Cannot store Neo4j {version} in {folder}: {reason}."
+    with disk_errors(StorageError, told, version=version, folder=folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = folder.parent / f"{version}.lock"
         refusal = InstallError(
@@ -320,11 +321,6 @@ def install_server(
             if not all(jar.is_file() for jar in import_jars(version)):
                 fetch_jars(version, listed_jars(_IMPORT_LIST), folder, progress)
             make_archive(version, java, progress)
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        msg = f"Cannot store Neo4j {version} in {folder}: {error.strerror or error}."
-        raise StorageError(msg) from error
     return folder
 
 

@@ -20,7 +20,7 @@ from knowtrail.graph.errors import (
     StorageError,
 )
 from knowtrail.graph.extras import extra
-from knowtrail.graph.files import read_json, whole_file
+from knowtrail.graph.files import disk_errors, read_json, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -191,10 +191,7 @@ def add_recorded(path: Path, found: Mapping[str, Sequence[WebResult]]) -> None:
     else:
         data = {**data, **new}
     failure = "Cannot write {path}: {reason}."
-    try:
+    with disk_errors(StorageError, failure, path=path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        msg = failure.format(path=path, reason=error.strerror)
-        raise StorageError(msg) from error
     with whole_file(path, failure=failure) as file:
         json.dump(data, file, ensure_ascii=False, indent=2)

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.files import disk_errors
 from knowtrail.ingest.sources._remote import located, located_all
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.sources.dump import DumpFile
 
 
+UNREAD = "Cannot read {path}: {reason}. Check the path."
 _SCANNED = 1 << 18
 _PAGE = b"<page>"
 _STREAM = b"1AY&SY"
@@ -267,11 +269,8 @@ class LineFile:
         if str(path) == STDIN:
             self._raw = io.BufferedReader(_Unclosed(sys.stdin.buffer), _BLOCK)
         else:
-            try:
+            with disk_errors(SourceError, UNREAD, path=path):
                 file = path.open("rb", buffering=_BLOCK)
-            except OSError as error:
-                msg = f"Cannot read {path}: {error.strerror}. Check the path."
-                raise SourceError(msg) from error
             self._raw = ranged(file, start, end)
         self.position = 0
 

@@ -23,7 +23,7 @@ from urllib.parse import quote, urlsplit
 from xml.parsers import expat
 
 from knowtrail.graph.errors import SourceError
-from knowtrail.graph.files import text_encoding
+from knowtrail.graph.files import disk_errors, text_encoding
 from knowtrail.ingest.keys import normalise_title
 from knowtrail.ingest.records import Damage, Failure, LeftOut, RawDocument, RawRedirect
 from knowtrail.ingest.sources._lines import PathsSource, dump_parts, ranged, unpacked
@@ -104,12 +104,9 @@ class DumpFile:
         self._start = start
         self._before = _head(path) if start else ""
         self._after = "" if end is None else "</mediawiki>"
-        try:
+        told = "The dump {path} cannot be opened ({reason}): check the path."
+        with disk_errors(SourceError, told, path=path):
             self._raw = ranged(path.open("rb"), start, end)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            msg = f"The dump {path} cannot be opened ({reason}): check the path."
-            raise SourceError(msg) from error
         try:
             self._stream = self._decompressor()
             self._head = self._first_bytes()
@@ -175,12 +172,10 @@ class DumpFile:
             raise _broken(error) from error
 
     def _decompressor(self) -> io.BufferedReader:
-        try:
+        told = "The dump {path} cannot be read ({reason})."
+        with disk_errors(SourceError, told, path=self.path):
             magic = self._raw.read(16)
             self._raw.seek(0)
-        except OSError as error:
-            msg = f"The dump {self.path} cannot be read ({error.strerror})."
-            raise SourceError(msg) from error
         if not magic:
             raise SourceError(f"The dump {self.path} is empty: download it again.")
         return cast("io.BufferedReader", unpacked(self._raw, magic))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
-from knowtrail.graph.files import text_encoding
+from knowtrail.graph.files import disk_errors, text_encoding
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
 from knowtrail.ingest.sources._lines import Part
@@ -363,13 +363,11 @@ def _declared(data: bytes, kind: str) -> str | None:
 
 
 def _bytes(path: AnyPath, *, limit: int) -> bytes:
-    try:
+    with disk_errors(PageError, "cannot be read: {reason}"):
         if not path.is_file():
             raise PageError("not a regular file")
         with path.open("rb") as file:
             data = file.read(limit + 1)
-    except OSError as error:
-        raise PageError(f"cannot be read: {error.strerror}") from error
     if len(data) > limit:
         raise PageError(f"larger than {limit:,} bytes: split it")
     return data

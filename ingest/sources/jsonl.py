@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from knowtrail.graph.errors import InputError, SourceError
+from knowtrail.graph.files import disk_errors
 from knowtrail.graph.files.lines import no_constant
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import (
@@ -20,6 +21,7 @@ from knowtrail.ingest.records import (
 )
 from knowtrail.ingest.sources._lines import (
     STDIN,
+    UNREAD,
     BrokenLinesError,
     LineFile,
     PathsSource,
@@ -200,11 +202,8 @@ def _place(path: AnyPath) -> str:
 def _check(path: AnyPath) -> None:
     if str(path) == STDIN:
         return
-    try:
+    with disk_errors(SourceError, UNREAD, path=path):
         empty = path.stat().st_size == 0
-    except OSError as error:
-        msg = f"Cannot read {path}: {error.strerror}. Check the path."
-        raise SourceError(msg) from error
     if path.is_dir():
         raise SourceError(f"{path} is a folder: name the JSON Lines files in it.")
     if empty and path.is_file():

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import SourceError
-from knowtrail.ingest.sources._lines import BrokenLinesError, LineFile
+from knowtrail.graph.files import disk_errors
+from knowtrail.ingest.sources._lines import UNREAD, BrokenLinesError, LineFile
 from knowtrail.ingest.sources._values import BadValueError
 from knowtrail.ingest.sources.jsonl import decode_line
 
@@ -32,12 +33,11 @@ class TableFile:
         """Look at the beginning; `SourceError` if it cannot be read."""
         self.path = path
         self.nested: dict[str, str] = {}
-        try:
-            with path.open(encoding="utf-8-sig", errors="replace") as file:
-                self._json = file.read(4096).lstrip()[:1] == "{"
-        except OSError as error:
-            msg = f"Cannot read {path}: {error.strerror}. Check the path."
-            raise SourceError(msg) from error
+        with (
+            disk_errors(SourceError, UNREAD, path=path),
+            path.open(encoding="utf-8-sig", errors="replace") as file,
+        ):
+            self._json = file.read(4096).lstrip()[:1] == "{"
 
     def rows(self) -> Iterator[tuple[str, Row | str]]:
         """Yield each row's place with texts, or what is wrong; or `SourceError`."""

@@ -82,7 +82,7 @@ def walk_asked(
     options: dict[str, Any],
     load: Callable[[str | None, Settings], LanguageModel | None] | None = None,
 ) -> dict[str, Any]:
-    """Return what a walk is asked, or several, checked before a model is loaded."""
+    """Return what one walk or several are asked, checked before a model is loaded."""
     from knowtrail.retrieval.questions import check_question
 
     name, corpus = options.pop("model_name"), options.pop("corpus")

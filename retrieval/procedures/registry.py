@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.cli.rows import shown_value
@@ -274,32 +274,34 @@ class Procedure:
         return "record" in self.options
 
 
-class CallSettings(TypedDict, total=False):
-    """What a call may have beside what is asked.
-
-    Where walks may not be stored, that wins over the option `record`. `on_text` is
-    given the text of `ask` as it comes.
-    """
-
-    embedder: Embedder | None
-    settings: Settings | None
-    may_record: bool
-    on_text: Callable[[str], object] | None
-
-
 def call(
     name: str,
     connection: Connection,
     arguments: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
-    **given: Unpack[CallSettings],
+    *,
+    embedder: Embedder | None = None,
+    settings: Settings | None = None,
+    may_record: bool = True,
+    on_text: Callable[[str], object] | None = None,
 ) -> list[Row]:
     """Run a procedure and return its rows.
 
-    Arguments and options have camelCase names. Raises `InputError` if the procedure, an
-    argument or an option is no good.
+    Arguments and options have camelCase names. Where walks may not be stored, that wins
+    over the option `record`. `on_text` is given the text of `ask` as it comes. Raises
+    `InputError` if the procedure, an argument or an option is no good.
     """
-    return at_once(acall(name, blocking(connection), arguments, options, **given))
+    calling = acall(
+        name,
+        blocking(connection),
+        arguments,
+        options,
+        embedder=embedder,
+        settings=settings,
+        may_record=may_record,
+        on_text=on_text,
+    )
+    return at_once(calling)
 
 
 async def acall(
@@ -307,17 +309,21 @@ async def acall(
     connection: AsyncConnection,
     arguments: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
-    **given: Unpack[CallSettings],
+    *,
+    embedder: Embedder | None = None,
+    settings: Settings | None = None,
+    may_record: bool = True,
+    on_text: Callable[[str], object] | None = None,
 ) -> list[Row]:
     """Do as `call` does, without blocking; see there."""
-    procedure, may = _named(name), given.get("may_record", True)
-    own = {one: given.get(one) for one in ("embedder", "settings")}
-    settings = given.get("settings")
-    asked = keywords(name, arguments, options, settings=settings, may_record=may)
-    if (on_text := given.get("on_text")) is not None and procedure.speaks:
+    procedure = _named(name)
+    asked = keywords(name, arguments, options, settings=settings, may_record=may_record)
+    if on_text is not None and procedure.speaks:
         asked["on_text"] = on_text
     with camel_case_errors(), span("procedure", procedure=name):
-        result = await procedure.arun(connection, **own, **asked)
+        result = await procedure.arun(
+            connection, embedder=embedder, settings=settings, **asked
+        )
     return _told(procedure, result)
 
 

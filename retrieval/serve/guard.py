@@ -31,7 +31,7 @@ from knowtrail.graph.errors import (
     UnavailableError,
     UnknownCorpusError,
 )
-from knowtrail.graph.files import private_folder
+from knowtrail.graph.files import disk_errors, private_folder
 from knowtrail.graph.server.folder import write_whole
 from knowtrail.retrieval.serve.request_values import read_query
 
@@ -149,12 +149,10 @@ def stored_keys(home: Path) -> tuple[dict[str, str], Path]:
     """Return the keys of a home folder with their private file, made at first."""
     path = home / FILE_NAME
     if not path.exists():
-        try:
+        told = "Cannot make {home}: {reason}. Choose another --home."
+        with disk_errors(StorageError, told, home=home):
             if not home.exists():
                 private_folder(home)
-        except OSError as error:
-            msg = f"Cannot make {home}: {error.strerror}. Choose another --home."
-            raise StorageError(msg) from error
         write_whole(path, secrets.token_urlsafe(KEY_BYTES) + "\n")
     if path.stat().st_mode & 0o077:
         msg = f"Others can read {path}: delete it, and the next start makes a new key."

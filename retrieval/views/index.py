@@ -9,7 +9,7 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.cli.rows import counted
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError, StorageError
-from knowtrail.graph.files import check_output, write_file
+from knowtrail.graph.files import check_output, disk_errors, write_file
 from knowtrail.retrieval.views.labels import plain
 from knowtrail.retrieval.views.matrix import matrix_of, path_of
 from knowtrail.retrieval.views.network import network_page
@@ -49,11 +49,9 @@ def write_index(
     """
     if not folder.is_dir():
         check_output(folder)
-        try:
+        told = "Cannot make {folder}: {reason}. Choose another place."
+        with disk_errors(StorageError, told, folder=folder):
             folder.mkdir()
-        except OSError as error:
-            msg = f"Cannot make {folder}: {error.strerror}. Choose another place."
-            raise StorageError(msg) from error
     pictures = list(_pictures(connection, corpus, documents, walks))
     drawn: dict[str, list[tuple[str, str]]] = {}
     for number, (section, file, title, draw) in enumerate(pictures):

@@ -168,7 +168,7 @@ def test_a_file_takes_its_place_whole_or_not_at_all(tmp_path: Path) -> None:
     [
         lambda folder: held_file(folder / "lock", StorageError("held")).__enter__(),
         lambda folder: LineJournal(folder / "state.jsonl"),
-        lambda folder: FolderLock(folder / "a.lock").acquire(),
+        lambda folder: FolderLock(folder / "a.lock").acquire(timeout=0.1),
     ],
 )
 def test_a_disk_without_locks_is_told_in_one_line(
