@@ -419,13 +419,12 @@ class SpecificityRanker:
         self, chunks: Iterable[RankedChunk], scores: Mapping[str, float]
     ) -> tuple[RankedChunk, ...]:
         """Return the chunks with their scores, best first, ties by id."""
-        ranked = [self._scored(chunk, scores) for chunk in chunks]
+        ranked = []
+        for chunk in chunks:
+            own = scores.get(chunk.class_name, DEFAULT_SCORE)
+            score = self.similarity * chunk.similarity + self.specificity * own
+            ranked.append(replace(chunk, specificity=own, score=score))
         return tuple(sorted(ranked, key=lambda c: (-c.score, c.chunk_id)))
-
-    def _scored(self, chunk: RankedChunk, scores: Mapping[str, float]) -> RankedChunk:
-        specificity = scores.get(chunk.class_name, DEFAULT_SCORE)
-        score = self.similarity * chunk.similarity + self.specificity * specificity
-        return replace(chunk, specificity=specificity, score=score)
 
 
 def diagram(
