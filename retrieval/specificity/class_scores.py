@@ -315,7 +315,7 @@ class CachedScores:
     """A source of scores that remembers them.
 
     Safe under threads: values are asked for outside the lock, and one that was asked
-    for before an `invalidate` is not kept after it, for that leaves other ones behind.
+    for before an `invalidate` goes into the table that this left behind.
     """
 
     def __init__(
