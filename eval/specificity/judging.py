@@ -535,22 +535,19 @@ def _expected_classes(question: Question, key: Key) -> frozenset[str]:
 
 
 def _ended_right(question: Question, result: PipelineResult) -> bool:
-    kind = question.answer.kind
+    kind, status, found = question.answer.kind, result.status, result.execution
     if kind == "refusal":
-        return result.status == "irrelevant"
+        return status == "irrelevant"
+    asked_back = status in {"lost", "missing"}
     if kind == "ask":
-        return result.status in {"lost", "missing"}
+        return asked_back
     if kind == "unanswered":
-        return result.status != "failed" and bool(
-            result.execution is None or result.left_out
-        )
+        return status != "failed" and (found is None or bool(result.left_out))
     if kind == "none":
-        return result.execution is None and result.status in {"none", "answered"}
-    if kind == "ambiguous" and result.status in {"lost", "missing"}:
+        return found is None and status in {"none", "answered"}
+    if (kind == "ambiguous" and asked_back) or _says_unknown(question, result):
         return True
-    if _says_unknown(question, result):
-        return True
-    return result.status == "answered" and result.execution is not None
+    return status == "answered" and found is not None
 
 
 _REMARKS = frozenset({"also", "spelt", "parts"})

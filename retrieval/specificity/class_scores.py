@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -314,7 +315,7 @@ class CachedScores:
     """A source of scores that remembers them.
 
     Safe under threads: values are asked for outside the lock, and one that was asked
-    for before an `invalidate` is not kept after it.
+    for before an `invalidate` goes into the table that this left behind.
     """
 
     def __init__(
@@ -331,29 +332,22 @@ class CachedScores:
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[float, dict[str, float]]] = {}
-        self._round = 0
 
     def get_all_scores(self, context_template: str = "general") -> dict[str, float]:
         """Return the score of every class, by name; the caller may change it."""
-        with self._lock:
-            kept = self._kept.get(context_template)
-            begun = self._round
-            if kept is not None and self._clock() - kept[0] < self._seconds:
-                return dict(kept[1])
-        scores = self._source.get_all_scores(context_template)
-        with self._lock:
-            if begun == self._round:
-                self._kept[context_template] = (self._clock(), dict(scores))
+        kept = self._kept
+        begun, scores = kept.get(context_template, (-math.inf, {}))
+        if self._clock() - begun >= self._seconds:
+            scores = self._source.get_all_scores(context_template)
+            kept[context_template] = self._clock(), dict(scores)
         return dict(scores)
 
     def invalidate(self, context_template: str | None = None) -> None:
         """Forget the scores of a context template with their age; None forgets all."""
         with self._lock:
-            self._round += 1
-            if context_template is None:
-                self._kept.clear()
-            else:
-                self._kept.pop(context_template, None)
+            kept = {} if context_template is None else dict(self._kept)
+            kept.pop(context_template or "", None)
+            self._kept = kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,13 +419,12 @@ class SpecificityRanker:
         self, chunks: Iterable[RankedChunk], scores: Mapping[str, float]
     ) -> tuple[RankedChunk, ...]:
         """Return the chunks with their scores, best first, ties by id."""
-        ranked = [self._scored(chunk, scores) for chunk in chunks]
+        ranked = []
+        for chunk in chunks:
+            own = scores.get(chunk.class_name, DEFAULT_SCORE)
+            score = self.similarity * chunk.similarity + self.specificity * own
+            ranked.append(replace(chunk, specificity=own, score=score))
         return tuple(sorted(ranked, key=lambda c: (-c.score, c.chunk_id)))
-
-    def _scored(self, chunk: RankedChunk, scores: Mapping[str, float]) -> RankedChunk:
-        specificity = scores.get(chunk.class_name, DEFAULT_SCORE)
-        score = self.similarity * chunk.similarity + self.specificity * specificity
-        return replace(chunk, specificity=specificity, score=score)
 
 
 def diagram(

@@ -18,6 +18,7 @@ from knowtrail.retrieval.specificity.execution import (
     variables_found,
 )
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
+from knowtrail.retrieval.specificity.phrases import wording
 from knowtrail.retrieval.specificity.quantities import Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     REGION_CODE,
@@ -129,40 +130,31 @@ def narrowed(
 def _limit(
     mention: Mention, n: int, excluded: bool, meant: Meant
 ) -> tuple[str, dict[str, Binding]]:
-    no = "!" if excluded else ""
-    if mention.kind == "date":
-        bound = year_bounds(mention.value, mention.relation)
-        year = f"xsd:integer(SUBSTR(STR(?date_{n}), 1, 4))"
-        return (
-            f"\n  ?{SUBJECT} schema:foundingDate ?date_{n} ."
-            f"\n  FILTER({no}({year} >= ?from_{n} && {year} <= ?to_{n}))",
-            {f"from_{n}": bound["date_from"], f"to_{n}": bound["date_to"]},
-        )
-    if mention.kind == "budget":
-        ends = dict(
-            zip((f"low_{n}", f"high_{n}"), mention.value.split("/"), strict=False)
-        )
-        signs = _LIMITS["tests"].get(mention.relation, ">="), "<="
-        tests = [
-            f"?euro_{n} {sign} ?{end}" for sign, end in zip(signs, ends, strict=False)
+    kind, predicates = mention.kind, list[str]()
+    if kind == "date":
+        years = year_bounds(mention.value, mention.relation)
+        bound = {f"from_{n}": years["date_from"], f"to_{n}": years["date_to"]}
+    elif kind == "budget":
+        ends = zip((f"low_{n}", f"high_{n}"), mention.value.split("/"), strict=False)
+        bound = {end: Binding(value=v, datatype="decimal") for end, v in ends}
+    else:
+        values = meant.get(kind, {}).get(mention.value, (mention.value,))
+        bound = {f"limit_{n}_{k}": Binding(value=v) for k, v in enumerate(values)}
+        predicates = [
+            "hc:subregionCode"
+            if REGION_CODE.fullmatch(value)
+            else _LIMITS["predicates"][kind]
+            for value in values
         ]
-        return (
-            f"\n  ?{SUBJECT} hc:annualBudget ?euro_{n} ."
-            f"\n  FILTER({no}({' && '.join(tests)}))",
-            {end: Binding(value=v, datatype="decimal") for end, v in ends.items()},
-        )
-    values = meant.get(mention.kind, {}).get(mention.value, (mention.value,))
-    tests = []
-    for k, value in enumerate(values):
-        coded = REGION_CODE.fullmatch(value)
-        predicate = "hc:subregionCode" if coded else _LIMITS["predicates"][mention.kind]
-        tests.append(f"EXISTS {{ ?{SUBJECT} {predicate} ?limit_{n}_{k} }}")
-    return (
-        f"\n  FILTER({' && '.join('NOT ' + t for t in tests)})"
-        if excluded
-        else f"\n  FILTER({' || '.join(tests)})",
-        {f"limit_{n}_{k}": Binding(value=v) for k, v in enumerate(values)},
+    pattern = wording("limits.jinja").render(
+        kind=kind,
+        n=n,
+        excluded=excluded,
+        names=list(bound),
+        sign=_LIMITS["tests"].get(mention.relation, ">="),
+        predicates=predicates,
     )
+    return pattern, bound
 
 
 @lru_cache(maxsize=256)

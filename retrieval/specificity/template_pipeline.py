@@ -237,6 +237,9 @@ class Run:
         finally:
             self.seconds[step] = time.perf_counter() - begin
 
+    def _said(self, key: str, *values: object) -> str:
+        return phrases.fixed_text(key, self.language, *values)
+
     def _note(self, text: str) -> None:
         self.known["notes"] = (*self.known["notes"], text)
 
@@ -256,16 +259,14 @@ class Run:
         alone = (d.text for d in self.known["slots"].doubts if d.kind == "only")
         left = "', '".join(self.known["left_out"] or self.unheeded or alone)
         if left and strict:
-            return self.end(NONE, phrases.fixed_text("strict", self.language, left))
+            return self.end(NONE, self._said("strict", left))
         if template.id != NONE and missing:
             asking = self._asking(template, missing)
             return replace(asking, answer=" ".join([*asking.told, asking.answer]))
         failed = self._queried(template) if template.id != NONE else None
         self._retrieved(template, k)
         if failed is not None:
-            return self.end(
-                "failed", phrases.fixed_text("failed", self.language, failed)
-            )
+            return self.end("failed", self._said("failed", failed))
         result = self._answered(template)
         if template.id == NONE:
             return result
@@ -280,7 +281,7 @@ class Run:
             rules = self._accounted(self.seen.by_rules)
             self.unheeded = rules.left_out
             if str(rules) != str(read):
-                notes += (phrases.fixed_text("by_both", self.language, read, rules),)
+                notes += (self._said("by_both", read, rules),)
         self.seen = replace(self.seen, notes=notes)
         doubts = (phrases.doubt_text(d, self.language) for d in read.slots.doubts)
         missing = missing_slots(template, read.slots.values)
@@ -322,13 +323,11 @@ class Run:
         resolution, relevance = seen.resolution, seen.relevance
         elsewhere = relevance.elsewhere and resolution.follow_up
         if elsewhere or not (relevance.relevant or resolution.lost):
-            return self.end(
-                "irrelevant", phrases.fixed_text("irrelevant", self.language)
-            )
+            return self.end("irrelevant", self._said("irrelevant"))
         if resolution.lost:
             said = ", ".join(resolution.candidates) or " ".join(resolution.strange)
             key = "which" if resolution.candidates else "strange" if said else "lost"
-            return self.end("lost", phrases.fixed_text(key, self.language, said))
+            return self.end("lost", self._said(key, said))
         near = self._near() if seen.ordered is None else None
         self.known["classification"] = near or seen.classification
         return None
@@ -394,7 +393,7 @@ class Run:
                 self._note(phrases.doubt_text(doubt, self.language))
         if (by := values.get("order")) and "limit" not in values and found.rows:
             kind = "budget" if by in {"richest", "poorest"} else "date"
-            self._note(phrases.fixed_text(f"unranked_{kind}", self.language))
+            self._note(self._said(f"unranked_{kind}"))
         empty = not (found.rows or self.seen.excluded or self.known["added"])
         if empty and template.intent in {"date", "budget"}:
             self.known["unmeasured"] = self._unmeasured(template, slots)
@@ -413,9 +412,7 @@ class Run:
         self.known |= {"execution": found, "total": total}
         if lacking:
             what = phrases.things(slots.values, self.language, whole)
-            self._note(
-                phrases.fixed_text("unplaced", self.language, lacking, whole, what)
-            )
+            self._note(self._said("unplaced", lacking, whole, what))
 
     def _unmeasured(self, template: Template, slots: Slots) -> bool:
         """Return whether nothing that was asked for has any date, or any budget."""
