@@ -16,7 +16,7 @@ from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.keys import content_key, normalise_name
 from knowtrail.ingest.prepare import redirect_id, theme_id
-from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.similarity import Comparison, vector_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -281,14 +281,18 @@ def intra_edges(
 ) -> list[tuple[int, list[int], list[float]]]:
     """Return a document's inner edges: (chunk, neighbours by rank, their scores)."""
     edges: list[tuple[int, list[int], list[float]]] = []
-    for block in top_neighbours(
-        vectors,
+    if not options.intra_top_k:
+        return edges
+    inside = Comparison(
+        vectors=vectors,
         groups=np.zeros(len(ids), dtype=np.int64),
         ids=_ranks(ids),
+        numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
         top=options.intra_top_k,
         threshold=options.intra_threshold,
         same_group=True,
-    ):
+    )
+    for block in inside.blocks(0):
         edges += similar_rows(block.rows, block.columns, block.scores)
     return edges
 
