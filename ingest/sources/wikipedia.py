@@ -11,12 +11,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from knowtrail.graph.batches import batched, batched_within
 from knowtrail.graph.errors import SettingsError, SourceError
 from knowtrail.ingest.records import Damage, Failure
 from knowtrail.ingest.sources._mediawiki import CONTACT, ArticleReader, MediaWikiApi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import httpx
 
@@ -155,14 +156,9 @@ def _named(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(value for value in composed if value))
 
 
-def _batches(titles: Iterable[str]) -> Iterator[list[str]]:
+def _batches(titles: Sequence[str]) -> Iterator[list[str]]:
     """Group titles so that an address stays short enough for every server."""
-    batch: list[str] = []
-    for title in titles:
-        size = sum(len(t.encode("utf-8", "replace")) for t in (*batch, title))
-        if batch and (len(batch) == _TITLES_AT_ONCE or size > _TITLE_BYTES):
-            yield batch
-            batch = []
-        batch.append(title)
-    if batch:
-        yield batch
+    for some in batched(titles, _TITLES_AT_ONCE):
+        yield from batched_within(
+            some, lambda title: len(title.encode("utf-8", "replace")), _TITLE_BYTES
+        )
