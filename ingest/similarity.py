@@ -155,14 +155,10 @@ class Comparison:
 
     def together(self, found: Iterable[Best]) -> Best:
         """Return the best of several."""
-        best, parts = Best(self.top), [Best(self.top), *found]
-        best.add(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.columns for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            self.threshold,
-            self.ids,
-        )
+        every, best = Best(self.top), Best(self.top)
+        for part in found:
+            every.append(part)
+        best.add(every.rows, every.columns, every.scores, self.threshold, self.ids)
         return best
 
 
