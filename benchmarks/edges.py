@@ -16,8 +16,8 @@ from sample import CORPUS, OPTIONS, batches, embedded
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.schema import apply_schema
 from knowtrail.ingest.pipeline import TEXTS
-from knowtrail.ingest.similarity import top_neighbours
 from knowtrail.ingest.store import intra_edges, similar_rows
+from tests.neighbours import top_neighbours
 
 if TYPE_CHECKING:
     import argparse

@@ -49,33 +49,6 @@ def cosines(vectors: Floats, rows: Ints, columns: Ints) -> npt.NDArray[np.float6
     return np.round(out, SCORE_DECIMALS)
 
 
-def top_neighbours(
-    vectors: Floats,
-    *,
-    groups: Ints,
-    ids: Ints,
-    top: int,
-    threshold: float,
-    same_group: bool,
-) -> Iterator[Best]:
-    """Yield the most similar vectors of each vector, in blocks of up to 512 rows.
-
-    Vectors have shape (n, dimensions), float32, no row zero; they may be memory-mapped.
-    Groups (documents), and ids that order equal scores, have shape (n,). Neighbours
-    come from the own group, the vector itself left out, or from all the others.
-    """
-    if top:
-        yield from Comparison(
-            vectors=vectors,
-            groups=groups,
-            ids=ids,
-            numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
-            top=top,
-            threshold=threshold,
-            same_group=same_group,
-        ).blocks(0)
-
-
 def vector_number(vector: Floats) -> int:
     """Return a number that equal vectors share, and others hardly ever."""
     digest = hashlib.blake2b(vector.tobytes(), digest_size=8).digest()
@@ -86,7 +59,10 @@ def vector_number(vector: Floats) -> int:
 class Comparison:
     """Vectors to compare with all; those of a group below 0 are nobody's neighbours.
 
-    The parameters are those of `top_neighbours`, and a number that equal vectors share.
+    They have shape (n, dimensions), float32, no row zero; they may be memory-mapped.
+    Groups (documents), ids that order equal scores, and numbers that equal vectors
+    share have shape (n,). Neighbours come from the own group, the vector itself left
+    out, or from all the others; `top` is 1 or more.
     """
 
     method = "exact"
@@ -179,14 +155,10 @@ class Comparison:
 
     def together(self, found: Iterable[Best]) -> Best:
         """Return the best of several."""
-        best, parts = Best(self.top), [Best(self.top), *found]
-        best.add(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.columns for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            self.threshold,
-            self.ids,
-        )
+        every, best = Best(self.top), Best(self.top)
+        for part in found:
+            every.append(part)
+        best.add(every.rows, every.columns, every.scores, self.threshold, self.ids)
         return best
 
 

@@ -16,7 +16,7 @@ from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.vectors import vector_parameter
 from knowtrail.ingest.keys import content_key, normalise_name
 from knowtrail.ingest.prepare import redirect_id, theme_id
-from knowtrail.ingest.similarity import top_neighbours
+from knowtrail.ingest.similarity import Comparison, vector_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,7 +175,17 @@ def _steps(
     steps.append(("ingest/redirects_become_articles", {"rows": former}))
     steps += _text_steps(documents, capabilities, version)
     steps += _theme_steps(documents, corpus, capabilities)
-    steps += _category_steps(documents, corpus)
+    categories = [
+        {
+            "document": d.document.id,
+            "id": content_key(corpus, "category", name),
+            "name": name,
+        }
+        for d in documents
+        for name in d.document.categories
+    ]
+    if categories:
+        steps.append(("ingest/categories", {"corpus": corpus, "rows": categories}))
     return steps + _intra_steps(documents, options)
 
 
@@ -263,32 +273,23 @@ def _theme_steps(
     ]
 
 
-def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
-    rows = [
-        {
-            "document": d.document.id,
-            "id": content_key(corpus, "category", name),
-            "name": name,
-        }
-        for d in documents
-        for name in d.document.categories
-    ]
-    return [("ingest/categories", {"corpus": corpus, "rows": rows})] if rows else []
-
-
 def intra_edges(
     vectors: npt.NDArray[np.float32], ids: Sequence[str], options: IngestOptions
 ) -> list[tuple[int, list[int], list[float]]]:
     """Return a document's inner edges: (chunk, neighbours by rank, their scores)."""
     edges: list[tuple[int, list[int], list[float]]] = []
-    for block in top_neighbours(
-        vectors,
+    if not options.intra_top_k:
+        return edges
+    inside = Comparison(
+        vectors=vectors,
         groups=np.zeros(len(ids), dtype=np.int64),
         ids=_ranks(ids),
+        numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
         top=options.intra_top_k,
         threshold=options.intra_threshold,
         same_group=True,
-    ):
+    )
+    for block in inside.blocks(0):
         edges += similar_rows(block.rows, block.columns, block.scores)
     return edges
 

@@ -165,8 +165,7 @@ def run_statement(
             else:
                 with _explain_mistakes(added_lines=1):
                     summary = session.run(explained, given).consume()
-                _check_plan(summary)
-                _check_stays_inside(summary, _KNOWN, _LOADING)
+                _check_plan(summary, _READ_ONLY, _KNOWN, _LOADING)
         with _explain_mistakes(added_lines=added_lines):
             result = session.run(text, given)
             yield RunningStatement(result, added_lines=added_lines)
@@ -200,8 +199,7 @@ async def aread_statement(
             else:
                 with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=1):
                     summary = await (await session.run(explained, given)).consume()
-                _check_plan(summary, _NO_WRITING)
-                _check_stays_inside(summary, _OWN, _NO_LOADING)
+                _check_plan(summary, _NO_WRITING, _OWN, _NO_LOADING)
             added_lines = int(word == "EXPLAIN")
             with _explain_mistakes(_NO_WRITING, _GIVE_THEM, added_lines=added_lines):
                 result = await session.run(text, given)
@@ -220,8 +218,10 @@ def _check_text(text: str) -> None:
         raise InputError(msg) from error
 
 
-def _check_plan(summary: neo4j.ResultSummary, refusal: str = _READ_ONLY) -> None:
-    """Refuse a statement that, as the server explained it, does more than read."""
+def _check_plan(
+    summary: neo4j.ResultSummary, refusal: str, known: re.Pattern[str], loading: str
+) -> None:
+    """Refuse what, as explained, writes, or may reach files or other machines."""
     if summary.query_type not in {"r", "s"}:
         raise InputError(refusal.format("write"))
     operators = list(_operators(summary.plan or {}))
@@ -234,18 +234,12 @@ def _check_plan(summary: neo4j.ResultSummary, refusal: str = _READ_ONLY) -> None
         calls = [detail for name, detail in operators if name.startswith("Procedure")]
         if not (calls or shows) or not all(map(_HARMLESS.match, calls)):
             raise InputError(refusal.format("change the server"))
-
-
-def _check_stays_inside(
-    summary: neo4j.ResultSummary, known: re.Pattern[str], refusal: str
-) -> None:
-    """Refuse a statement that, as explained, may reach files or other machines."""
-    for name, detail in _operators(summary.plan or {}):
+    for name, detail in operators:
         called = [detail] if name.startswith("Procedure") else []
         called += _NESTED_CALL.findall(detail)
         loads = name.startswith("LoadCSV") or _NESTED_LOAD.search(detail)
         if loads or _REACHING.search(detail) or not all(map(known.match, called)):
-            raise InputError(refusal)
+            raise InputError(loading)
 
 
 def _without_mode(text: str) -> tuple[str, str]:

@@ -210,19 +210,10 @@ def _array(values: list[Any], kind: str) -> pa.Array:
         "string": pa.string(),
         "boolean": pa.bool_(),
         "long": pa.int64(),
+        "float": pa.float32(),
         "double": pa.float64(),
         "datetime": pa.string(),
     }
-    if kind == "float[]":
-        offsets: list[int | None] = []
-        end = 0
-        for value in values:
-            offsets.append(None if value is None else end)
-            end += 0 if value is None else len(value)
-        there = [value for value in values if value is not None]
-        return pa.ListArray.from_arrays(
-            pa.array([*offsets, end], pa.int32()), pa.array(np.concatenate(there))
-        )
     if kind == "datetime":
         values = [None if v is None else _iso(v) for v in values]
     item = plain[kind.removesuffix("[]")]

@@ -7,7 +7,8 @@ import pytest
 
 from knowtrail.ingest import neighbour_index
 from knowtrail.ingest.neighbour_index import search_neighbours
-from knowtrail.ingest.similarity import Comparison, top_neighbours, vector_number
+from knowtrail.ingest.similarity import Comparison, vector_number
+from tests.neighbours import top_neighbours
 
 
 def pairs(blocks):

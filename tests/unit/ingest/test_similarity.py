@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from knowtrail.ingest import similarity
-from knowtrail.ingest.similarity import top_neighbours
+from tests.neighbours import top_neighbours
 
 
 def brute_force(vectors, groups, ids, top, threshold, same_group):
