@@ -49,8 +49,20 @@ def user_agent(contact: str = CONTACT) -> str:
     return f"knowtrail/{number} ({contact})" if contact else f"knowtrail/{number}"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class ApiWishes:
+    """How a wiki is asked, for `MediaWikiApi` and who makes one."""
+
+    client: httpx.Client | None = None
+    contact: str = CONTACT
+    interval: float = 0.2
+    attempts: int = 5
+    seconds: float = 30.0
+    sleep: Callable[[float], None] = time.sleep
+
+
 @dataclass(eq=False, repr=False)
-class MediaWikiApi:
+class MediaWikiApi(ApiWishes):
     """Asks one wiki at the address of an api.php; nothing is asked at first.
 
     A client that is given is left open by `close`. The interval is the least number of
@@ -60,13 +72,7 @@ class MediaWikiApi:
 
     url: str
     _: KW_ONLY
-    client: httpx.Client | None = None
-    contact: str = CONTACT
-    interval: float = 0.2
-    attempts: int = 5
-    seconds: float = 30.0
     max_response: int = MAX_RESPONSE
-    sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from contextlib import closing
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,12 +13,10 @@ from urllib.parse import urlsplit
 from knowtrail.graph.batches import batched, batched_within
 from knowtrail.graph.errors import SettingsError, SourceError
 from knowtrail.ingest.records import Damage, Failure
-from knowtrail.ingest.sources._mediawiki import CONTACT, ArticleReader, MediaWikiApi
+from knowtrail.ingest.sources._mediawiki import ApiWishes, ArticleReader, MediaWikiApi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    import httpx
+    from collections.abc import Iterable, Iterator, Sequence
 
     from knowtrail.ingest.records import Item
 
@@ -29,7 +26,7 @@ _TITLE_BYTES = 1_500
 
 
 @dataclass(eq=False, repr=False)
-class WikipediaSource:
+class WikipediaSource(ApiWishes):
     """Articles by title, then those that a search finds for each topic.
 
     Redirects are followed and reported, an article is given once however it was
@@ -55,13 +52,7 @@ class WikipediaSource:
     _: KW_ONLY
     language: str = "en"
     api_url: str | None = None
-    client: httpx.Client | None = None
-    contact: str = CONTACT
-    interval: float = 0.2
-    attempts: int = 5
-    seconds: float = 30.0
     keep_disambiguation: bool = False
-    sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
         self.titles, self.topics = tuple(self.titles), tuple(self.topics)
@@ -90,15 +81,8 @@ class WikipediaSource:
         """Yield all items; a failure after the first is damage, not an error."""
         self.position = 0
         begun = False
-        api = MediaWikiApi(
-            self._url,
-            client=self.client,
-            contact=self.contact,
-            interval=self.interval,
-            attempts=self.attempts,
-            seconds=self.seconds,
-            sleep=self.sleep,
-        )
+        wishes = {one.name: getattr(self, one.name) for one in fields(ApiWishes)}
+        api = MediaWikiApi(self._url, **wishes)
         with closing(api):
             pages = ArticleReader(
                 api,
