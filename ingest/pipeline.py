@@ -277,7 +277,7 @@ class Ingest:
             tell("texts", finished["texts"] - done["texts"])
             size = 0
 
-        self._tell(sources)
+        self.progress(*position(sources))
         with closing(ahead(self._changed(items, seen))) as batches:
             for batch in batches:
                 known["themes"] += len(batch)
@@ -287,9 +287,9 @@ class Ingest:
                         flush()
                     waiting.append((document, replaces))
                     size += document.size
-                self._tell(sources)
+                self.progress(*position(sources))
         flush()
-        self._tell(sources)
+        self.progress(*position(sources))
 
     def _embedded(
         self,
@@ -325,9 +325,6 @@ class Ingest:
         name = self.connection.vector_statement("ingest/stored_vectors")
         rows = self.connection.stream(name, ids=ids)
         return {row["id"]: vector_array(row["vector"]) for row in rows}
-
-    def _tell(self, sources: Sequence[Measured]) -> None:
-        self.progress(*position(sources))
 
     def _fail(self, document: PreparedDocument, error: Exception) -> None:
         """Keep a failure of embedding apart: another thread counts the others."""
@@ -409,7 +406,11 @@ class Ingest:
             if old and (self.cleanup == "none" or old == _hash(raw)):
                 self._report.skipped += 1
                 continue
-            document = self._prepared(raw)
+            document = (
+                raw.made
+                if isinstance(raw, ReadyDocument)
+                else prepared_or_why(raw, corpus=self.corpus, options=self._options)
+            )
             if isinstance(document, str):
                 self._report.fail(raw.title, document)
             elif document.size:
@@ -418,12 +419,6 @@ class Ingest:
                 self._report.left_out["empty"] += 1
                 self._delete([identity] if old else [])
         return out
-
-    def _prepared(self, raw: RawDocument | ReadyDocument) -> _Document | str:
-        """Return a document ready to be embedded, or embedded, or why there is none."""
-        if isinstance(raw, ReadyDocument):
-            return raw.made
-        return prepared_or_why(raw, corpus=self.corpus, options=self._options)
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
         """Delete documents whose page is one no longer; store redirects."""

@@ -175,7 +175,17 @@ def _steps(
     steps.append(("ingest/redirects_become_articles", {"rows": former}))
     steps += _text_steps(documents, capabilities, version)
     steps += _theme_steps(documents, corpus, capabilities)
-    steps += _category_steps(documents, corpus)
+    categories = [
+        {
+            "document": d.document.id,
+            "id": content_key(corpus, "category", name),
+            "name": name,
+        }
+        for d in documents
+        for name in d.document.categories
+    ]
+    if categories:
+        steps.append(("ingest/categories", {"corpus": corpus, "rows": categories}))
     return steps + _intra_steps(documents, options)
 
 
@@ -261,19 +271,6 @@ def _theme_steps(
         ("ingest/themes", {"corpus": corpus, "rows": rows}),
         ("ingest/theme_vectors", {"rows": vector_rows}),
     ]
-
-
-def _category_steps(documents: Sequence[EmbeddedDocument], corpus: str) -> list[Step]:
-    rows = [
-        {
-            "document": d.document.id,
-            "id": content_key(corpus, "category", name),
-            "name": name,
-        }
-        for d in documents
-        for name in d.document.categories
-    ]
-    return [("ingest/categories", {"corpus": corpus, "rows": rows})] if rows else []
 
 
 def intra_edges(

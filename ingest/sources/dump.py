@@ -495,7 +495,8 @@ class DumpSource(PathsSource):
             except ForbiddenXmlError as error:
                 raise _not_a_dump(file.path, error) from error
             except (BrokenXmlError, BrokenFileError) as error:
-                damage = _first_cause(file, error)
+                broken = isinstance(error, BrokenFileError)
+                damage = error if broken else file.find_corruption() or error
                 if isinstance(damage, BrokenFileError) and damage.corrupt:
                     break
             ended = text is None or damage is not None
@@ -530,7 +531,16 @@ class DumpSource(PathsSource):
             return LeftOut(
                 title=page.title, reason="disambiguation", source_id=identity
             )
-        return _document(page, site, source)
+        return RawDocument(
+            source_id=identity,
+            title=page.title,
+            raw=page.text,
+            markup="wikitext",
+            url=_url(page.title, site.base),
+            source=source,
+            revision=page.revision or None,
+            language=_language(site),
+        )
 
     def _problem(self, page: Page) -> str | None:
         if not page.title or not page.id:
@@ -556,19 +566,6 @@ def _identity(page: Page, site: Site) -> str:
     return f"{host}/{page.id}" if host else page.id
 
 
-def _document(page: Page, site: Site, source: str) -> RawDocument:
-    return RawDocument(
-        source_id=_identity(page, site),
-        title=page.title,
-        raw=page.text,
-        markup="wikitext",
-        url=_url(page.title, site.base),
-        source=source,
-        revision=page.revision or None,
-        language=_language(site),
-    )
-
-
 def _url(title: str, base: str) -> str | None:
     """Return a page's address, from that of the wiki's main page."""
     folder, found, _ = base.partition("/wiki/")
@@ -590,13 +587,6 @@ def _not_a_dump(path: AnyPath, error: Exception) -> SourceError:
         f"{path} is not a usable MediaWiki XML dump: {error}. Give a pages-articles "
         "file."
     )
-
-
-def _first_cause(file: DumpFile, error: Exception) -> Exception:
-    """Return the corruption behind an error of the XML, if there is one."""
-    if isinstance(error, BrokenFileError):
-        return error
-    return file.find_corruption() or error
 
 
 def _damage(
