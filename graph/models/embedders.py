@@ -7,13 +7,12 @@ prompt is applied to queries only.
 from __future__ import annotations
 
 import re
-import threading
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from knowtrail.graph.errors import SettingsError, VectorError
-from knowtrail.graph.models.array_embedder import QUERY_PROMPTS, ArrayEmbedder
+from knowtrail.graph.models.array_embedder import LocalEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,44 +85,18 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-class DeferredEmbedder(ArrayEmbedder):
-    """A sentence-transformers model by its name: nothing is imported until it embeds.
-
-    It is not one of LangChain's `Embeddings`, whose import alone takes as long as a
-    whole question to a server that has the model.
-    """
-
-    def __init__(self, name: str) -> None:
-        provider, model = _provider(name)
-        self.name = _recorded(provider, model)
-        self.query_prompt = QUERY_PROMPTS.get(model, "")
-        self._wanted = name
-        self._lock = threading.Lock()
-        self._own: Any = None
-
-    def __reduce__(self) -> tuple[type[DeferredEmbedder], tuple[str]]:
-        """Travel to other processes by name."""
-        return type(self), (self._wanted,)
-
-    @property
-    def loaded(self) -> bool:
-        """Say whether the model is in this process."""
-        return self._own is not None and self._own.loaded
-
-    def embed_array(self, texts: list[str]) -> Vectors:
-        """Return vectors as a float32 array of shape (texts, dimensions)."""
-        with self._lock:
-            if self._own is None:
-                self._own = load_embedder(self._wanted)
-        vectors: Vectors = self._own.embed_array(texts)
-        return vectors
-
-
 def named_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
-    """Return an embedder as `load_embedder` does, for our own use; see there."""
-    if _provider(name)[0] in {"hash", "ollama"}:
+    """Return an embedder as `load_embedder` does, for our own use; see there.
+
+    A model of files is none of LangChain's `Embeddings`, whose import alone takes as
+    long as a whole question to a server that has the model.
+    """
+    provider, model = _provider(name)
+    if provider in {"hash", "ollama"}:
         return load_embedder(name, settings=settings)
-    return DeferredEmbedder(name)
+    return LocalEmbedder(
+        model, name=_recorded(provider, model), bf16=provider == "bf16"
+    )
 
 
 def load_embedder(name: str, *, settings: Settings | None = None) -> Embedder:
