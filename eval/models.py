@@ -22,7 +22,7 @@ from tenacity import (
     wait_exponential,
 )
 
-from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.errors import InputError, ModelError, check_ranges
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.models.faults import BUSY, status_of
 from knowtrail.graph.models.language_models import (
@@ -55,14 +55,6 @@ TEXTS = packaged("knowtrail.eval", "texts.toml")
 DEFAULT_MODEL = "qwen2.5:7b"
 TRIES = 3
 BASE_SECONDS = 2.0
-
-
-def check_ranges(**given: tuple[float, float, float]) -> None:
-    """Refuse a number, with the least and the most it may be, that is out of range."""
-    for name, (value, least, most) in given.items():
-        if isinstance(value, bool) or not least <= value <= most:
-            msg = f"{name} is {value!r}: give a number from {least:g} to {most:,}."
-            raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

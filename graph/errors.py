@@ -162,3 +162,28 @@ def near_name(
 
     found = get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return near.format(found[0]) if found else none
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it, on one line and not for long."""
+    try:
+        return repr(value)[:80]
+    except ValueError:  # Python writes no whole number of over 4,300 digits
+        return "too large a number"
+
+
+def check_whole(
+    name: str, value: object, least: int, most: int, more: str = ""
+) -> None:
+    """Refuse what is no whole number of a range by an `InputError`."""
+    if type(value) is not int or not least <= value <= most:
+        told = f"give a whole number from {least} to {most}{more}."
+        raise InputError(f"{name} is {shown(value)}: {told}")
+
+
+def check_ranges(**given: tuple[float, float, float]) -> None:
+    """Refuse a number, with the least and the most it may be, that is out of range."""
+    for name, (value, least, most) in given.items():
+        if isinstance(value, bool) or not least <= value <= most:
+            msg = f"{name} is {value!r}: give a number from {least:g} to {most:,}."
+            raise InputError(msg)

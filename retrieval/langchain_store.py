@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from knowtrail.graph.errors import InputError, UnknownCorpusError
+from knowtrail.graph.errors import InputError, UnknownCorpusError, check_whole
 from knowtrail.graph.models.embedders import Embedder, load_embedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import known_corpus
@@ -255,10 +255,7 @@ class KnowtrailVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return documents with the cosines of their nearest chunks, best first."""
         for name, count in (("k", k), ("fetch_k", k if pool is None else pool)):
-            if not (isinstance(count, int) and 1 <= count <= LARGEST_K):
-                shown = str(count)[:80]
-                msg = f"{name} is {shown}: give a whole number from 1 to {LARGEST_K}."
-                raise InputError(msg)
+            check_whole(name, count, 1, LARGEST_K)
         connection, parsed = self._connection(), parse_filter(filter)
         try:
             start = ground(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_whole
 from knowtrail.graph.models.language_models import ModelReply
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.projection import Projection
@@ -72,11 +72,7 @@ class WalkOptions:
             value = getattr(self, name)
             if value is None and name in {"max_sentences", "max_chunks"}:
                 continue
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or not least <= value <= most:
-                raise InputError(
-                    f"{name} is {value!r}: give a whole number from {least} to {most}."
-                )
+            check_whole(name, value, least, most)
 
 
 _RANGES = {name: (budget.least, budget.most) for name, budget in BUDGETS.items()} | {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_whole, shown
 from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, ORDERED
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.algorithms.rules import PUBLISHED
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.walk import Walk
+from knowtrail.retrieval.walk import Walk, camel_cased
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,10 +123,7 @@ class Task:
             milliseconds=seconds * 1000,
             parameters={
                 "maxSentences": options.max_sentences if self.k is None else None,
-                "maxHops": options.max_hops,
-                "anchors": options.anchors,
-                "lookahead": options.lookahead,
-                "beam": options.beam,
+                **camel_cased(options, "max_hops", "anchors", "lookahead", "beam"),
                 "filter": self.given_filter,
                 "preset": self.preset,
                 **used,
@@ -163,9 +160,8 @@ def check_question(
     if not (embedded and question == ""):
         _check_text(question)
     _check_names(granularity, preset, reader)
-    if k is not None and not (_is_whole(k) and 1 <= k <= LARGEST_K):
-        may = f"give a whole number from 1 to {LARGEST_K}, or leave it out"
-        raise InputError(f"k is {_shown(k)}: {may}.")
+    if k is not None:
+        check_whole("k", k, 1, LARGEST_K, ", or leave it out")
     options = WalkOptions(
         max_sentences=max_sentences,
         max_hops=max_hops,
@@ -225,19 +221,19 @@ def needs_words(algorithm: Algorithm) -> bool:
 
 def _check_names(granularity: object, preset: object, reader: object) -> None:
     if granularity not in _GRANULARITIES:
-        msg = f"granularity is {_shown(granularity)}: use 'chunk' or 'sentence'."
+        msg = f"granularity is {shown(granularity)}: use 'chunk' or 'sentence'."
         raise InputError(msg)
     if preset not in (None, *get_args(Preset)):
-        raise InputError(f"preset is {_shown(preset)}: use 'published', or none.")
+        raise InputError(f"preset is {shown(preset)}: use 'published', or none.")
     if reader not in get_args(ReaderName):
-        msg = f"reader is {_shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
+        msg = f"reader is {shown(reader)}: use 'auto', 'cypher' or 'snapshot'."
         raise InputError(msg)
 
 
 def _check_text(question: object) -> None:
     """Refuse a question that is empty, too long or no valid text."""
     if not isinstance(question, str) or not question.strip():
-        raise InputError(f"The question is {_shown(question)}: ask something.")
+        raise InputError(f"The question is {shown(question)}: ask something.")
     if len(question) > LONGEST_QUESTION:
         raise InputError(
             f"The question has {len(question)} characters: shorten it to "
@@ -248,15 +244,3 @@ def _check_text(question: object) -> None:
     except UnicodeEncodeError as error:
         msg = f"The question is not valid text at character {error.start + 1}."
         raise InputError(msg) from error
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _shown(value: object) -> str:
-    """Return a value as a message shows it, on one line and not for long."""
-    try:
-        return repr(value)[:80]
-    except ValueError:  # Python writes no whole number of over 4,300 digits
-        return "too large a number"

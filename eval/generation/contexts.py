@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from knowtrail.eval.models import check_ranges
 from knowtrail.eval.retrieval.dataset import Passage
 from knowtrail.graph.batches import batched
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_ranges, check_whole
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
@@ -187,9 +186,8 @@ class WalkParameters:
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.type == "int" and not (type(value) is int and 1 <= value <= 100):
-                msg = f"{one.name} is {value!r}: give a whole number from 1 to 100."
-                raise InputError(msg)
+            if one.type == "int":
+                check_whole(one.name, value, 1, 100)
 
 
 @dataclass(slots=True)

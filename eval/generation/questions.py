@@ -29,11 +29,10 @@ from knowtrail.eval.models import (
     ModelOptions,
     Respondent,
     ask,
-    check_ranges,
     is_refusal,
     respondent,
 )
-from knowtrail.graph.errors import InputError, ModelError
+from knowtrail.graph.errors import InputError, ModelError, check_ranges
 from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.graph.models.requests import object_form
 from knowtrail.ingest.keys import content_key

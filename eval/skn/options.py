@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003  (the command line reads the types)
 
-from knowtrail.eval.models import ModelOptions, check_ranges
+from knowtrail.eval.models import ModelOptions
 from knowtrail.eval.skn.samples import RESULTS
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_ranges
 from knowtrail.ingest.cli.extract import VARIANT_NAMES
 
 DEFAULT_PIPELINES = ["json", "skn"]

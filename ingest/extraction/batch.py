@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from knowtrail.graph.cli.progress import silent
-from knowtrail.graph.errors import InputError, ModelError, near_name
+from knowtrail.graph.errors import InputError, ModelError, check_ranges, near_name
 from knowtrail.ingest.extraction.stored_knowledge import (
     ExtractionSource,
     extraction_id,
@@ -128,15 +128,11 @@ class ExtractionOptions:
 
     def __post_init__(self) -> None:
         variant_of(self.variant)
-        for name, least, most in (
-            ("concurrency", 1, MOST_AT_ONCE),
-            ("seconds", 1, 3_600),
-            ("tokens", 16, 1_000_000),
-        ):
-            value = getattr(self, name)
-            if not least <= value <= most:
-                msg = f"{name} is {value!r}: give a number from {least} to {most}."
-                raise InputError(msg)
+        check_ranges(
+            concurrency=(self.concurrency, 1, MOST_AT_ONCE),
+            seconds=(self.seconds, 1, 3_600),
+            tokens=(self.tokens, 16, 1_000_000),
+        )
         if self.question is not None and not self.question.strip():
             raise InputError("The question is empty: ask something, or leave it out.")
 

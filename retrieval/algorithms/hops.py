@@ -11,13 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from knowtrail.retrieval.algorithms.anchoring import (
-    Share,
-    in_turn,
-    read_anchors,
-    shares,
-    spent,
-)
 from knowtrail.retrieval.algorithms.asking import Ranking, ask_visits
 from knowtrail.retrieval.algorithms.harvest import Harvest
 from knowtrail.retrieval.cosine import cosines
@@ -25,6 +18,8 @@ from knowtrail.retrieval.protocols import Candidates, Vector, Visit, Walking
 from knowtrail.retrieval.walk import StopReason
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from knowtrail.retrieval.algorithms.harvest import ScoreOf
     from knowtrail.retrieval.algorithms.rules import Rules
     from knowtrail.retrieval.protocols import WalkOptions
@@ -124,11 +119,11 @@ def hop_walk(
     ranking = Ranking(
         query, k=options.anchors, rules=rules, documents=options.anchors > 1
     )
-    hits = yield from read_anchors(ranking, options.anchors)
+    hits = yield from _read_anchors(ranking, options.anchors)
     ranking.skip(hit.id for hit in hits)
     stop: StopReason = "no_anchor"
     for left in range(min(options.anchors, len(hits)), 0, -1):
-        share = shares(harvest, left=left)
+        share = _shares(harvest, left=left)
         if share is None:
             break
         anchor = yield from _next_anchor(harvest, ranking, hits, left)
@@ -138,7 +133,7 @@ def hop_walk(
         if stop in _FINAL:
             break
     if options.anchors > 1 and harvest.last and stop not in _FINAL:
-        stop = spent(harvest) or "anchors_exhausted"
+        stop = _spent(harvest) or "anchors_exhausted"
     return harvest.trail(stop, ranking.ranked, score_of=score_of)
 
 
@@ -147,7 +142,7 @@ def _next_anchor(
 ) -> Walking[_Place | None]:
     """Return the next anchor that was not walked over; None where there is none."""
     while True:
-        rest = in_turn(
+        rest = _in_turn(
             [hit for hit in hits if hit.id not in harvest.visited],
             ranking.documents,
             harvest.documents,
@@ -169,7 +164,7 @@ def _next_anchor(
 
 
 def _leg(
-    harvest: Harvest, anchor: _Place, share: Share, choose: Choose, *, apart: bool
+    harvest: Harvest, anchor: _Place, share: _Share, choose: Choose, *, apart: bool
 ) -> Walking[StopReason]:
     """Walk from one anchor until its share is used up or `choose` says stop."""
     here = anchor
@@ -261,3 +256,82 @@ def _with_texts(around: Candidates) -> Walking[Candidates]:
         for i in around.ids
     )
     return replace(around, sentences=tuple(texts))
+
+
+_FARTHEST = 800
+"""Chunks that are read at most to find anchors of different documents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Share:
+    """What the walk from one anchor may use: totals at its end, None for no limit."""
+
+    sentences: int | None
+    chunks: int | None
+    hops: int
+
+
+def _shares(harvest: Harvest, *, left: int) -> _Share | None:
+    """Return the next anchor's part of what is left; None where a budget is used up."""
+    options = harvest.options
+    sentences = _part(_enough(harvest), harvest.found, left)
+    chunks = _part(options.max_chunks, harvest.fruitful, left)
+    if sentences == harvest.found or chunks == harvest.fruitful:
+        return None
+    used = harvest.hops
+    return _Share(
+        sentences=sentences, chunks=chunks, hops=-((used - options.max_hops) // left)
+    )
+
+
+def _part(whole: int | None, used: int, left: int) -> int | None:
+    """Return up to where a budget may be used, rounding a part up."""
+    if whole is None:
+        return None
+    return used - min(0, (used - whole) // left)
+
+
+def _spent(harvest: Harvest) -> StopReason | None:
+    """Return which budget of the whole walk is used up, or None."""
+    options = harvest.options
+    full = harvest.full(_enough(harvest), options.max_chunks)
+    if full is None and harvest.hops >= options.max_hops:
+        return "max_hops"
+    return full
+
+
+def _enough(harvest: Harvest) -> int | None:
+    """Return the sentences at which the whole walk ends."""
+    rules = harvest.rules
+    return harvest.options.max_sentences if rules.enough is None else rules.enough
+
+
+def _read_anchors(ranking: Ranking, wanted: int) -> Walking[list[RankedChunk]]:
+    """Read the ranking and return the chunks to start from, nearest first.
+
+    It is read until there are as many documents as anchors, or `_FARTHEST` chunks; of
+    several anchors only the nearer half of what was read is taken, as all readers agree
+    on it.
+    """
+    while True:
+        yield from ranking.read()
+        read = ranking.ranked
+        if wanted == 1 or ranking.complete:
+            return list(read)
+        pool = read[: max(wanted, len(read) // 2)]
+        documents = {ranking.documents.get(hit.id) for hit in pool}
+        if len(documents) >= wanted or len(read) >= _FARTHEST:
+            return list(pool)
+
+
+def _in_turn(
+    hits: list[RankedChunk], documents: Mapping[str, str], walked: Collection[str]
+) -> list[RankedChunk]:
+    """Return anchors in the order of their use.
+
+    The best chunk of each document that has not been walked in comes first, then the
+    best of the rest.
+    """
+    best = {documents.get(hit.id, hit.id): hit.id for hit in reversed(hits)}
+    first = {chunk_id for document, chunk_id in best.items() if document not in walked}
+    return sorted(hits, key=lambda hit: hit.id not in first)

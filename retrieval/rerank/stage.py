@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_whole
 from knowtrail.retrieval.rerank.base import BaseReranker, load_reranker
 from knowtrail.retrieval.rerank.order import (
     MOST_CANDIDATES,
@@ -86,12 +86,7 @@ def stage_of(
     """
     if rerank is None:
         return None
-    whole = isinstance(candidates, int) and not isinstance(candidates, bool)
-    if not (whole and 1 <= candidates <= MOST_CANDIDATES):
-        raise InputError(
-            f"rerank_candidates is {str(candidates)[:80]}: give a whole number from 1 "
-            f"to {MOST_CANDIDATES}."
-        )
+    check_whole("rerank_candidates", candidates, 1, MOST_CANDIDATES)
     if k is not None and k > MOST_CANDIDATES:
         msg = f"k is {str(k)[:80]}: with rerank, give at most {MOST_CANDIDATES}."
         raise InputError(msg)

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, schema_version
-from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.errors import InputError, KnowtrailError, check_whole
 from knowtrail.graph.extras import extra
 from knowtrail.graph.models.embedders import embedder_name
 from knowtrail.graph.models.language_models import model_at_hand
@@ -176,11 +176,7 @@ def check_budget(budget: object) -> None:
         InputError: If it is no whole number from 1 to 1,000.
     """
     one = RESEARCH
-    if type(budget) is not int or not one.least <= budget <= one.most:
-        raise InputError(
-            f"The budget is {str(budget)[:80]}: give a whole number from {one.least} "
-            f"to {one.most}, {one.meaning}."
-        )
+    check_whole("The budget", budget, one.least, one.most, f", {one.meaning}")
 
 
 def _left(desk: Desk, *, fresh: bool) -> tuple[Desk, ResearchState, bool]:

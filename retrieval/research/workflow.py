@@ -8,6 +8,8 @@ what comes next, so that a run goes on wherever it was left. Needs the extra `re
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -18,11 +20,17 @@ from langgraph.types import interrupt
 
 from knowtrail.ingest.extraction.stored_knowledge import SUPPORT
 from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.names import words_of
+from knowtrail.ingest.terms import TermFinder
+from knowtrail.retrieval.algorithms.auto_words import (
+    as_written,
+    possible_names,
+    question_names,
+)
 from knowtrail.retrieval.algorithms.hybrid import diverse
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.questions import check_question
 from knowtrail.retrieval.research.desk import Desk
-from knowtrail.retrieval.research.planning import followed, planned
 from knowtrail.retrieval.research.prompts import (
     check_request,
     draft_request,
@@ -49,8 +57,9 @@ from knowtrail.retrieval.traverse import traverse
 from knowtrail.retrieval.walk import RankedChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from knowtrail.graph.db.connection import Connection
     from knowtrail.retrieval.research.records import Judge, VerdictWord
 
 Steps: TypeAlias = Literal[
@@ -110,7 +119,7 @@ def plan(state: ResearchState, runtime: Runtime[Desk]) -> ResearchState:
     if given:
         texts += [(text, "model") for text in given if text != desk.question][:5]
     else:
-        texts = planned(desk.connection, desk.corpus.name, desk.question)
+        texts = _planned(desk.connection, desk.corpus.name, desk.question)
     questions = [
         sub_question(desk.run, text, reason, place=place)
         for place, (text, reason) in enumerate(texts)
@@ -279,7 +288,7 @@ def _led(
     """Return what findings lead to: names in them, the nearest gap of extractions."""
     if not findings:
         return []
-    names = followed(
+    names = _followed(
         desk.connection,
         desk.corpus.name,
         desk.question,
@@ -410,3 +419,70 @@ def _verdict(
         word, by = ("supported" if score >= SUPPORT else "unsupported"), "cosine"
     key = content_key("verdict", claim["id"])
     return Verdict(id=key, verdict=word, by=by, score=score), cost
+
+
+MOST_PLANNED = 6
+MOST_FOLLOWED = 2
+"""Names that a walk may lead to."""
+_ASKING = r"(?:how|what|when|where|which|who|whom|whose|why)\b"
+_CLAUSES = re.compile(
+    rf"[;?!\n]+|,?\s+(?:and|but|or)\s+(?={_ASKING})|,\s+(?={_ASKING})", re.IGNORECASE
+)
+_LEAST_WORDS = 3
+
+
+def _planned(
+    connection: Connection, corpus: str, question: str
+) -> list[tuple[str, Reason]]:
+    """Return the question, its clauses, and the rarest names in it, at most six."""
+    found: list[tuple[str, Reason]] = [(question, "question")]
+    clauses = [clause.strip(" ,.") for clause in _CLAUSES.split(question)]
+    clauses = [clause for clause in clauses if len(words_of(clause)) >= _LEAST_WORDS]
+    if len(clauses) > 1:
+        found += [(clause, "clause") for clause in clauses]
+    counts = _terms(connection, corpus, [], possible_names(question))
+    names = question_names(question, counts)
+    rarest = sorted(names, key=lambda name: (counts[name], name))
+    found += [(as_written(name, question), "name") for name in rarest]
+    return list({text: (text, why) for text, why in reversed(found)}.values())[::-1][
+        :MOST_PLANNED
+    ]
+
+
+def _followed(
+    connection: Connection,
+    corpus: str,
+    question: str,
+    *,
+    chunks: Sequence[str],
+    findings: Sequence[tuple[str, float]],
+    asked: Iterable[str],
+) -> list[str]:
+    """Return questions for names in findings that were not asked about, best first.
+
+    A name counts by the score of the best finding (text and score) that has it, and by
+    its rarity; one that a single chunk names leads nowhere.
+    """
+    counts = _terms(connection, corpus, chunks, ())
+    known = {name for name, count in counts.items() if count > 1}
+    finder = TermFinder(known)
+    old = {name for text in asked for name in finder.find(text)}
+    most = max(counts.values(), default=1)
+    best: dict[str, tuple[float, str]] = {}
+    for text, score in findings:
+        for name in finder.find(text):
+            worth = score * (1 + math.log(1 + most / counts[name]))
+            if name not in old and worth > best.get(name, (0.0, ""))[0]:
+                best[name] = (worth, as_written(name, text))
+    order = sorted(best, key=lambda name: (-best[name][0], name))
+    return [f"{best[name][1]}: {question}" for name in order[:MOST_FOLLOWED]]
+
+
+def _terms(
+    connection: Connection, corpus: str, chunks: Sequence[str], names: Sequence[str]
+) -> dict[str, int]:
+    """Return terms that chunks name, or of names, with how many chunks name each."""
+    (row,) = connection.read(
+        "retrieval/terms", corpus=corpus, ids=list(chunks), names=list(names)
+    )
+    return {name: count for name, count, _ in row["terms"]}

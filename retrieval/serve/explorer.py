@@ -9,7 +9,7 @@ from starlette.responses import FileResponse
 
 from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.db.statements import statement, statement_names, statement_record
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, check_whole
 from knowtrail.retrieval.algorithms import ALGORITHMS
 from knowtrail.retrieval.serve.request_values import check_known
 from knowtrail.retrieval.views.network import EXPLORER, Elements, named, style_table
@@ -91,9 +91,7 @@ def _checked(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any], int]:
     params, limit = asked.get("parameters", {}), asked.get("limit", MOST_ROWS)
     if not isinstance(params, dict):
         raise InputError(f"parameters is {shown_value(params)}: give a map.")
-    if type(limit) is not int or not 1 <= limit <= MOST_ROWS:
-        msg = f"limit is {shown_value(limit)}: give a number from 1 to {MOST_ROWS}."
-        raise InputError(msg)
+    check_whole("limit", limit, 1, MOST_ROWS)
     saved, text = asked.get("saved"), asked.get("statement")
     if (saved is None) == (text is None):
         msg = "Give one: saved, the name of a stored statement, or statement."

@@ -767,7 +767,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.readers.snapshot import SnapshotReader
-from knowtrail.retrieval.snapshot.filters import passing
+from knowtrail.retrieval.readers.snapshot import passing
 from knowtrail.retrieval.snapshot.folder import need_snapshot
 
 home = Path(sys.argv[1])
