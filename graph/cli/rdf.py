@@ -12,6 +12,8 @@ import click
 from knowtrail.graph.cli.answers import emit, emit_rows
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import check_form, told_options
+from knowtrail.graph.cli.progress import progress_bars
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -47,9 +49,7 @@ def export_command(
     FILE ends in .ttl, .nt, .jsonld or .rdf, or --format says what it is. It appears
     when it is whole. The same graph gives the same file.
     """
-    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.rdf.export import export_rdf, format_of
-    from knowtrail.graph.session import open_connection
 
     to_stdout = str(file) == "-"
     form = form or ("turtle" if to_stdout else format_of(file.name, None))
@@ -86,9 +86,7 @@ def import_command(
     nothing more. IRIs that are not ours become `:Resource` nodes, as neosemantics has
     them.
     """
-    from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.rdf.loading import import_rdf
-    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection, progress_bars() as progress:
         report = import_rdf(
@@ -146,7 +144,6 @@ def query_command(
     text = _query_text(sparql, file)
     from knowtrail.graph.rdf.expressions import stopped_after
     from knowtrail.graph.rdf.store import live_graph
-    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         graph = live_graph(connection, base=base, seconds=time_limit)

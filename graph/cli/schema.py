@@ -9,6 +9,7 @@ import click
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import options, told_options
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
@@ -25,7 +26,6 @@ def schema() -> None:
 def show(settings: Settings, *, as_json: bool) -> None:
     """Show the constraints and indexes, and those of ours that are missing."""
     from knowtrail.graph.db.schema import SCHEMA_VERSION, schema_version, show_schema
-    from knowtrail.graph.session import open_connection
     from knowtrail.graph.settings import own_command
 
     with open_connection(settings) as connection:
@@ -68,7 +68,6 @@ def apply(
     """
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema
-    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection, progress_bars() as progress:
         hnsw = {"m": index_m, "ef_construction": index_ef}
@@ -93,7 +92,6 @@ def apply(
 def drop(settings: Settings, *, yes: bool, as_json: bool) -> None:
     """Drop Knowtrail's constraints and indexes; the data and those of others stay."""
     from knowtrail.graph.db.schema import drop_schema, show_schema
-    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         items = show_schema(connection)
@@ -119,7 +117,6 @@ def user(settings: Settings, *, name: str, as_json: bool) -> None:
     For Enterprise and Aura: Community has no roles. The password is shown once.
     """
     from knowtrail.graph.db.schema import create_reader
-    from knowtrail.graph.session import open_connection
 
     with open_connection(settings) as connection:
         password = create_reader(connection, name)

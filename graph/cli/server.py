@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from knowtrail.graph.cli.answers import emit, json_option
+from knowtrail.graph.cli.answers import emit, json_option, told_by
 from knowtrail.graph.cli.groups import NearGroup
 from knowtrail.graph.cli.options import FILE, option, options, told_options
+from knowtrail.graph.session import joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +76,6 @@ def start(
     as_json: bool,
 ) -> None:
     """Start the server and leave it running."""
-    from knowtrail.graph.session import joined
-
     wanted = version or settings.neo4j_version
     settings = replace(settings, home=home, neo4j_version=wanted)
     with joined(settings, stay=True, port=port) as lease:
@@ -158,7 +157,6 @@ def load(
     """Put what `server dump` wrote in the place of all that is stored."""
     from knowtrail.graph.server.folder import ServerFolder
     from knowtrail.graph.server.loading import load_store
-    from knowtrail.graph.session import joined
 
     if not yes:
         asked = f"Replace all that is stored in {home} by {file}?"
@@ -175,7 +173,6 @@ def load(
 def _stopped(settings: Settings, home: Path) -> Iterator[None]:
     """Hold a server stopped; one that was started to stay is started again."""
     from knowtrail.graph.server.loading import stopped_server
-    from knowtrail.graph.session import joined
 
     stays = False
     try:
@@ -208,16 +205,6 @@ def _say_running(info: ServerInfo, *, as_json: bool) -> None:
         "home": str(info.home),
         "log": str(info.log),
     }
-    until = (
-        f"Stop it:   {_command('stop', info.home)}"
-        if info.stays
-        else "It stops when the last command that uses it has ended."
-    )
-    lines = [
-        f"Neo4j {info.version} runs at {info.uri} (process {info.pid}).",
-        f"User:      {info.username}",
-        f"Password:  in {password_file}",
-        f"Log:       {info.log}",
-        until,
-    ]
-    emit(record, "\n".join(lines), as_json=as_json)
+    about = {"password_file": password_file, "stop": _command("stop", info.home)}
+    told = told_by(Path(__file__).parent, "running.txt", info=info, **about)
+    emit(record, told, as_json=as_json)

@@ -120,7 +120,6 @@ def _start(spec: ChildSpec, folder: ServerFolder) -> tuple[Dbms, int]:
     for attempt in range(1, PORT_TRIES + 1):
         setup = DbmsSpec(
             root=folder.root,
-            version=spec.version,
             port=port,
             page_cache=spec.page_cache,
             load_csv=spec.load_csv,

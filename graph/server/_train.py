@@ -37,7 +37,6 @@ def main() -> None:
     )
     setup = DbmsSpec(
         root=folder.root,
-        version=specification["version"],
         port=choose_port(None),
         page_cache="128m",
     )

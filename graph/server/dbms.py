@@ -50,7 +50,6 @@ class DbmsSpec:
     """How Neo4j is to be set up; `root` is its own home, no port keeps Bolt closed."""
 
     root: Path
-    version: str
     port: int | None
     page_cache: str
     load_csv: str = "local"

@@ -1,4 +1,4 @@
-"""`knowtrail corpus`: what is stored, is it sound, and away with it."""
+"""`knowtrail corpus`, `knowtrail export`: what is stored, sound, written, deleted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import click
 
 from knowtrail.graph.cli.answers import emit, json_option
 from knowtrail.graph.cli.groups import NearGroup
-from knowtrail.graph.cli.options import option, options
+from knowtrail.graph.cli.options import FOLDER, option, options
+from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.cli.rows import counted
+from knowtrail.graph.session import open_connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from knowtrail.graph.settings import Settings
 
@@ -28,7 +31,6 @@ def corpus() -> None:
 @click.pass_obj
 def list_(settings: Settings, /, *, as_json: bool) -> None:
     """List the stored corpora."""
-    from knowtrail.graph.session import open_connection
     from knowtrail.graph.settings import own_command
     from knowtrail.ingest.corpus import list_corpora
 
@@ -63,7 +65,6 @@ def _told(row: dict[str, Any]) -> Iterator[str]:
 @click.pass_obj
 def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> None:
     """Show what a corpus holds and how it was built."""
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import stored_corpus
     from knowtrail.ingest.verify import corpus_digest
 
@@ -87,7 +88,6 @@ def show(settings: Settings, /, *, name: str, digest: bool, as_json: bool) -> No
 @click.pass_obj
 def verify(settings: Settings, /, *, name: str, as_json: bool) -> None:
     """Check a corpus: no orphans, no missing vectors, no broken limits."""
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.verify import verify_corpus
 
     with open_connection(settings) as connection:
@@ -123,8 +123,6 @@ def forget(
     Name them by title, alias or id; a title that several share means all of them. An
     ingest that reads them again stores them again.
     """
-    from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.forgetting import forget_documents, named_documents
 
     with open_connection(settings) as connection:
@@ -149,7 +147,6 @@ def forget(
 def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
     """Delete a corpus with everything in it."""
     from knowtrail.graph.db.corpus_lock import corpus_lock
-    from knowtrail.graph.session import open_connection
     from knowtrail.ingest.corpus import check_corpus, delete_corpus
 
     with open_connection(settings) as connection:
@@ -159,3 +156,44 @@ def delete(settings: Settings, /, *, name: str, yes: bool) -> None:
         with corpus_lock(settings.home, connection, name):
             written = delete_corpus(connection, name, work=settings.home / "work")
     click.echo(f"Deleted corpus {name}: {written.nodes_deleted} nodes.")
+
+
+@click.group(cls=NearGroup)
+def export() -> None:
+    """Write a corpus as files that other programs load."""
+
+
+@export.command()
+@click.argument("folder", type=FOLDER)
+@option("corpus", help="Name of the corpus (KNOWTRAIL_CORPUS).")
+@json_option
+@click.pass_obj
+def bulk(
+    settings: Settings, /, *, folder: Path, corpus: str | None, as_json: bool
+) -> None:
+    """Write a corpus as files for `neo4j-admin database import` of a Neo4j elsewhere.
+
+    Texts go, with themes, terms, edges and vectors; walks and results stay. The command
+    to run there is printed, and is in FOLDER/import.sh. `knowtrail schema apply` then
+    makes constraints and indexes.
+    """
+    from knowtrail.ingest.bulk.export import export_corpus
+    from knowtrail.ingest.corpus import only_corpus, stored_corpus
+
+    with open_connection(settings) as connection, progress_bars() as progress:
+        name = only_corpus(connection, corpus or settings.corpus)
+        dimensions = stored_corpus(connection, name).dimensions
+        command, files = export_corpus(connection, name, folder, progress=progress)
+    record = {
+        "corpus": name,
+        "nodes": files.nodes,
+        "relationships": files.relationships,
+        "command": command,
+        "dimensions": dimensions,
+    }
+    told = (
+        f"Wrote {files.nodes:,} nodes and {files.relationships:,} relationships to "
+        f"{folder}. Where that Neo4j is, with it stopped, run\n\n{command}\n\nand with "
+        f"it started again: knowtrail schema apply --dimensions {dimensions}"
+    )
+    emit(record, told, as_json=as_json)

@@ -11,6 +11,7 @@ import click
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.cli.rows import plain_text
 from knowtrail.graph.cli.tables import write_wrapped
+from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -50,7 +51,6 @@ def ask(
     language model is by default that of KNOWTRAIL_LANGUAGE_MODEL; without any, the
     answer is the sentences nearest to the question.
     """
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.ask import ask_stream
 
     if question is None or forget:
@@ -107,7 +107,6 @@ def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
 def _forget(
     settings: Settings, question: str | None, conversation: str | None, *, asked: bool
 ) -> None:
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.specificity.conversation import delete_conversation
 
     if not asked:

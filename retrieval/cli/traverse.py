@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from knowtrail.graph.cli.answers import emit
+from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import own_command
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
@@ -44,7 +45,6 @@ def search(
     **options: Any,
 ) -> None:
     """Answer QUESTION with sentences found by walking the graph."""
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.display import show_result
     from knowtrail.retrieval.rerank.stage import stage_of
     from knowtrail.retrieval.search import check_threshold
@@ -106,7 +106,6 @@ def traverse(
 
     The walk can then be asked by saved queries, see knowtrail cypher --list.
     """
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.display import show_walk
     from knowtrail.retrieval.traverse import traverse as walk
 
@@ -139,7 +138,6 @@ def compare(
     **options: Any,
 ) -> None:
     """Walk the graph for QUESTION with several algorithms and store each walk."""
-    from knowtrail.graph.session import open_connection
     from knowtrail.retrieval.traverse import compare as walk
 
     asked = walk_asked(settings, question, options)

@@ -102,10 +102,9 @@ def test_a_missing_jar_makes_an_installation_incomplete(cache: Path) -> None:
     assert installed_jars("2026.08.1") == [folder / "a.jar", folder / "b.jar"]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_configuration_is_closed_to_the_network(version: str, tmp_path: Path) -> None:
+def test_configuration_is_closed_to_the_network(tmp_path: Path) -> None:
     """Only Bolt is open, on loopback and with authentication; nothing is reported."""
-    spec = DbmsSpec(root=tmp_path, version=version, port=17687, page_cache="64m")
+    spec = DbmsSpec(root=tmp_path, port=17687, page_cache="64m")
 
     settings = configuration(spec)
 
@@ -121,7 +120,7 @@ def test_load_csv_is_kept_to_this_machine_unless_asked_otherwise(
     tmp_path: Path,
 ) -> None:
     """Every address but loopback is blocked, or none."""
-    spec = DbmsSpec(root=tmp_path, version="5.26.30", port=None, page_cache="64m")
+    spec = DbmsSpec(root=tmp_path, port=None, page_cache="64m")
     remote = replace(spec, load_csv="remote")
 
     blocked, none = (
@@ -140,6 +139,6 @@ def test_load_csv_is_kept_to_this_machine_unless_asked_otherwise(
 
 def test_configuration_without_port_keeps_bolt_closed(tmp_path: Path) -> None:
     """While a password is set, no connection is taken."""
-    spec = DbmsSpec(root=tmp_path, version="5.26.30", port=None, page_cache="64m")
+    spec = DbmsSpec(root=tmp_path, port=None, page_cache="64m")
 
     assert configuration(spec)["server.bolt.enabled"] == "false"

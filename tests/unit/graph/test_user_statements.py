@@ -16,8 +16,9 @@ def _refusal(operator: str, details: str) -> str:
     step = {"operatorType": operator, "args": {"Details": details}, "children": []}
     plan = {"operatorType": "ProduceResults", "children": [step]}
     try:
-        user_statements._check_stays_inside(
-            cast("Any", SimpleNamespace(plan=plan)),
+        user_statements._check_plan(
+            cast("Any", SimpleNamespace(plan=plan, query_type="r")),
+            user_statements._READ_ONLY,
             user_statements._KNOWN,
             user_statements._LOADING,
         )
