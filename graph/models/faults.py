@@ -57,7 +57,7 @@ def status_of(error: BaseException) -> int | None:
 def retry_after(error: BaseException) -> float | None:
     """Return for how many seconds a server asked to be left alone."""
     for each in _chain(error):
-        headers = getattr(getattr(each, "response", None), "headers", None)
+        headers: Any = getattr(getattr(each, "response", None), "headers", None)
         asked = busy.retry_after(headers) if hasattr(headers, "get") else None
         if asked is not None:
             return min(asked, _LONGEST_PAUSE)
