@@ -185,5 +185,5 @@ def check_ranges(**given: tuple[float, float, float]) -> None:
     """Refuse a number, with the least and the most it may be, that is out of range."""
     for name, (value, least, most) in given.items():
         if isinstance(value, bool) or not least <= value <= most:
-            msg = f"{name} is {value!r}: give a number from {least:g} to {most:,}."
+            msg = f"{name} is {shown(value)}: give a number from {least:g} to {most:,}."
             raise InputError(msg)

@@ -263,7 +263,7 @@ def code_key() -> str:
     for folder in ("models", "files"):
         found += (graph / folder).iterdir()
     return content_key(
-        *(file_digest(path) for path in sorted(found) if path.suffix in _CODE)
+        *(file_digest(p) for p in sorted(found) if p.suffix in _CODE and p.is_file())
     )
 
 

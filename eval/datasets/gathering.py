@@ -133,11 +133,11 @@ class Gathering:
     def file(self, path: Path) -> SourceFile:
         """Take note of a file of the data set, which must be there."""
         told = "{path} cannot be read: {reason}. Check the path."
-        try:
-            with disk_errors(SourceError, told, path=path):
+        with disk_errors(SourceError, told, path=path):
+            try:
                 checksum, size = file_digest(path), path.stat().st_size
-        except ValueError as error:
-            raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
+            except ValueError as error:
+                raise SourceError(f"{str(path)!r:.200} is no path: {error}.") from error
         self.files.append(SourceFile(name=path.name, size=size, checksum=checksum))
         return self.files[-1]
 

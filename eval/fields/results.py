@@ -383,7 +383,7 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
 
 def load_plugin(path: Path) -> tuple[str, PostProcess | None]:
     """Run a file that registers comparators; return its digest and post-processor."""
-    name = f"knowtrail_plugin_{path.stem}_{content_key(str(path.resolve()))[:8]}"
+    name = f"knowtrail_plugin_{path.stem}_{content_key(str(path.absolute()))[:8]}"
     sound = path.is_file() and path.suffix == ".py"
     spec = spec_from_file_location(name, path) if sound else None
     if spec is None or spec.loader is None:

@@ -299,16 +299,15 @@ class ScoredPairs:
     def _lines(self, lines: Iterable[bytes], place: int) -> Iterator[tuple[Any, int]]:
         """Yield the pairs of a file that has one a line, up to the list's end."""
         for line in lines:
-            text = line.strip().removesuffix(b",")
-            if text == b"]}":
-                return
             try:
-                row = text.decode()
+                text = line.decode().strip().removesuffix(",")
             except UnicodeDecodeError as error:
                 at = place + error.start
                 msg = f"{self._path} is not UTF-8 text: {error.reason} at byte {at}."
                 raise SourceError(msg) from error
-            yield json_value(row, str(self._path)), place
+            if text == "]}":
+                return
+            yield json_value(text, str(self._path)), place
             place += len(line)
         raise SourceError(f"{self._path} is no JSON: it ends before its list does.")
 

@@ -26,9 +26,9 @@ _LEFT_SECONDS = 3600
 
 @contextmanager
 def disk_errors(kind: type[Exception], told: str, /, **about: object) -> Iterator[None]:
-    """Raise what a disk refuses in the block as another error, but for our own.
+    """Raise an `OSError` of the block as another kind; errors of our own pass.
 
-    `told` is its message, with `{reason}` and what it is about in its places.
+    `told` is its message, which is filled with the `reason` and what it is about.
     """
     try:
         yield

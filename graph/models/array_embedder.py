@@ -135,7 +135,9 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
         get = getattr(model, "get_embedding_dimension", None) or (
             model.get_sentence_embedding_dimension
         )
-        return int(get())
+        if (found := get()) is None:  # the model does not know
+            found = self.embed_array(["dimensions"]).shape[1]
+        return int(found)
 
     def embed_array(self, texts: list[str]) -> Vectors:
         """Return vectors as a float32 array of shape (texts, dimensions)."""

@@ -88,7 +88,7 @@ class FolderLock:
     def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
         """Take the lock within `timeout` seconds; return whether it was taken.
 
-        Who waits is told of a disk without locks by a `StorageError`.
+        Who waits is told of a disk without locks by a `StorageError`; others get False.
         """
         flags = portalocker.LockFlags
         lock = portalocker.Lock(

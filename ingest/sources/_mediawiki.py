@@ -51,7 +51,7 @@ def user_agent(contact: str = CONTACT) -> str:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ApiWishes:
-    """How a wiki is asked, for `MediaWikiApi` and who makes one."""
+    """How a wiki is asked: what `MediaWikiApi` and `WikipediaSource` both take."""
 
     client: httpx.Client | None = None
     contact: str = CONTACT

@@ -2,7 +2,8 @@
 
 An algorithm supplies one function that looks at a `Position` and either names the chunk
 to go to or says why to stop; `knowtrail.retrieval.algorithms.best_first` makes it of a
-way to score candidates.
+way to score candidates. A walk starts at one chunk, or at several of different
+documents, between which its budgets are shared.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Anchors are found by one float32 product over the vectors of the chunks that pass; the
 best of it, with all whose place float32 cannot tell, are compared again in float64, so
-that they are those of an exact search. A hop reads the few rows that it shows.
+that they are those of an exact search. A hop reads the few rows that it shows. Filters
+are SQL: what passes is found by an index, not document by document.
 """
 
 from __future__ import annotations

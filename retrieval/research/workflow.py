@@ -4,6 +4,7 @@
 
 Each step stores what it made before it returns, and `route` finds from the state alone
 what comes next, so that a run goes on wherever it was left. Needs the extra `research`.
+Without a model, sub-questions are clauses of the question, and names in it or found.
 """
 
 from __future__ import annotations

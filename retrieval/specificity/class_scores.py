@@ -314,8 +314,8 @@ SECONDS = 300.0
 class CachedScores:
     """A source of scores that remembers them.
 
-    Safe under threads: values are asked for outside the lock, and one that was asked
-    for before an `invalidate` goes into the table that this left behind.
+    Safe under threads: `invalidate` puts a new table in place of the old one, to which
+    late answers go that were asked for before.
     """
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,6 +124,20 @@ def test_names_are_those_of_the_models() -> None:
 def test_dimensions_come_from_the_vectors_where_unknown() -> None:
     """An embedder that does not say gets asked for a vector."""
     assert dimensions_of(_Given([[1.0, 2.0, 3.0]])) == 3
+
+
+def test_a_model_that_does_not_know_its_length_is_asked_for_a_vector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sentence-transformers answers None for some."""
+    model = SimpleNamespace(
+        get_embedding_dimension=lambda: None,
+        encode=lambda texts, **_: np.ones((len(texts), 5)),
+        device=SimpleNamespace(type="cpu"),
+    )
+    monkeypatch.setattr(SentenceTransformerEmbedder, "_load", lambda _: model)
+
+    assert dimensions_of(SentenceTransformerEmbedder("some-model")) == 5
 
 
 @pytest.mark.parametrize(

@@ -253,11 +253,25 @@ def test_shards_hang_on_the_code_that_makes_them(
 
     for left in ("new.pyc", "new.cpython-311.pyc.140234567", ".DS_Store", "shards.py~"):
         (tmp_path / "ingest" / left).write_bytes(b"x")
+    (tmp_path / "ingest" / ".#shards.py").symlink_to("nobody@nowhere")
     assert key() == before
     with (tmp_path / name).open("a", encoding="utf-8") as file:
         file.write("# another\n")
 
     assert key() != before
+
+
+def test_shards_hang_on_files_of_every_kind() -> None:
+    """A new kind of file in one of these folders is one that the key must know."""
+    root = Path(shards.__file__).resolve().parents[1]
+    kinds = {
+        path.suffix
+        for folder in ("ingest", "graph/models", "graph/files")
+        for path in (root / folder).rglob("*.*")
+        if path.is_file()
+    }
+
+    assert kinds - {".pyc"} == shards._CODE
 
 
 def test_stored_documents_are_left_out(source: JsonlSource, run: Run) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from knowtrail.eval.datasets import DATASET_KINDS, load_dataset, read_specification
+from knowtrail.eval.datasets.gathering import Gathering
 from knowtrail.graph.errors import InputError, SourceError
 
 if TYPE_CHECKING:
@@ -453,6 +455,20 @@ def test_a_context_nested_without_end_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match=r"g.csv:2: nested too deep"):
         load_dataset("deepeval", [path])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("none.jsonl", "No such file"), ("", "Is a directory")]
+)
+def test_files_that_cannot_be_read_are_told(
+    name: str, reason: str, tmp_path: Path
+) -> None:
+    """Once, with what to do."""
+    path = tmp_path / name
+    said = rf"^{re.escape(str(path))} cannot be read: {reason}[^.]*\. Check the path\.$"
+
+    with pytest.raises(SourceError, match=said):
+        Gathering().file(path)
 
 
 def test_paths_that_no_file_can_have_are_refused() -> None:
