@@ -72,7 +72,9 @@ def tried(
         count += 1
         try:
             attempt(name, data)
-        except Exception as error:
+        except BaseException as error:  # what Rust panics with is no Exception
+            if isinstance(error, KeyboardInterrupt):
+                raise
             at = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{type(error).__name__} in {at.filename}:{at.lineno}"
             finds[place] = min(data, finds.get(place, data), key=len)

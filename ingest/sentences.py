@@ -20,6 +20,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from knowtrail.graph.errors import InputError
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.records import Span
 
@@ -56,6 +57,8 @@ _COUNTED = re.compile(
 """What ordinals stand before in German, besides months."""
 _CLAUSE = re.compile(r"(?<=[;:,—–])\s+|(?<=[，；：、،؛])\s*|(?<=[.!?…])\s+")
 _SPACE = re.compile(r"\s+")
+_WIDE_STOP = re.compile(r"[^\S\x00-\x7f](?=\.)")
+"""White space beyond ASCII before a stop: behind an initial, sentencex fails on it."""
 
 
 @cache
@@ -110,7 +113,15 @@ def _sentences(text: str, start: int, end: int, code: str) -> list[tuple[int, in
     start, end = _strip(text, start, end)
     if start == end:
         return []
-    bounds = sentencex.get_sentence_boundaries(code, text[start:end])
+    try:
+        bounds = sentencex.get_sentence_boundaries(
+            code, _WIDE_STOP.sub(" ", text[start:end])
+        )
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of Rust, which is no Exception
+            raise
+        msg = f"No sentences are found in {text[start:end][:80]!r}: {error}."
+        raise InputError(msg) from error
     cuts = [start, *(start + bound["end_index"] for bound in bounds[:-1]), end]
     spans: list[tuple[int, int]] = []
     for left, right in pairwise(cuts):

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sentencex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from knowtrail.graph.errors import InputError
 from knowtrail.ingest.sentences import MAX_SENTENCE, split_sentences
 from tests.cases import each
 
@@ -175,6 +177,39 @@ def test_run_of_combining_marks_is_cut_all_the_same() -> None:
     found = _split("e" + "\u0301" * 2_500)
 
     assert max(len(part) for part in found) <= MAX_SENTENCE
+
+
+@each("space", ["\u00a0", "\u2028", "\u3000", "\u0085", "\u00a0 \u00a0"])
+def test_an_initial_may_have_any_white_space_behind_it(space: str) -> None:
+    """The splitter breaks off there in Rust, which ends the process of who asks."""
+    for language in ("en", "de", "fr", "bg", "ja"):
+        text = f"By J{space}. Smith. It rains."
+
+        spans = split_sentences(text, language=language)
+
+        assert text[spans[-1].start : spans[-1].end] == "It rains."
+
+
+def test_what_the_splitter_fails_on_costs_only_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A panic of Rust is told as an error that an ingest notes; Ctrl-C is not."""
+
+    class PanicException(BaseException):
+        """What PyO3 raises where Rust panics."""
+
+    def broken(error: BaseException) -> None:
+        def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(sentencex, "get_sentence_boundaries", fail)
+
+    broken(PanicException("not a char boundary"))
+    with pytest.raises(InputError, match="No sentences are found in 'A text'"):
+        split_sentences("A text")
+    broken(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        split_sentences("A text")
 
 
 @pytest.mark.parametrize("language", ["xx", "", "../etc", "en-GB", "EN", "tlh-Latn"])
