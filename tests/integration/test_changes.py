@@ -295,14 +295,8 @@ def similar_edges(connection):
     return {tuple(row.values()) for row in rows}
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
-        pytest.param("pairs", marks=pytest.mark.thorough),
-        "cells",
-        pytest.param("cells made anew", marks=pytest.mark.thorough),
-    ],
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", ["pairs", "cells", "cells made anew"])
 def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatch, by):
     """Blocks whose edges are stored are not compared again; the end is the same.
 

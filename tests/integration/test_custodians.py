@@ -587,6 +587,7 @@ def test_experiment_is_stored(connection: Connection) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_commands_ingest_and_measure(
     connection: Connection,
     server: Settings,

@@ -72,6 +72,7 @@ class Ingests:
         self._process.communicate(timeout=60)
 
 
+@pytest.mark.thorough
 def test_killed_at_every_write_the_graph_is_that_of_one_run(
     connection, server, tmp_path
 ):

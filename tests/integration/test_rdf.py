@@ -120,6 +120,7 @@ def test_live_graph_has_the_triples_of_the_copy(odd: Connection) -> None:
     assert len(found) > 180
 
 
+@pytest.mark.thorough
 def test_single_patterns_are_answered_alike(odd: Connection) -> None:
     """A pattern with some places given finds the same triples live and in memory."""
     memory, live = memory_graph(odd), live_graph(odd)
@@ -471,7 +472,10 @@ def test_memory_does_not_grow_with_the_graph(empty: Connection, text: str) -> No
     assert peaks[1] < 1.3 * peaks[0] + 100_000
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "suffix",
+    [pytest.param(f, marks=[pytest.mark.thorough] * (f != "nt")) for f in FORMATS],
+)
 def test_what_is_written_is_read_back(
     odd: Connection, tmp_path: Path, suffix: str
 ) -> None:

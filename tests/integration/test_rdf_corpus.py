@@ -253,6 +253,7 @@ def test_a_real_graph_comes_back_whole(full: Connection, tmp_path: Path) -> None
     assert not [f for f in verify_corpus(full, "made") if f.count]
 
 
+@pytest.mark.thorough
 def test_export_and_import_by_command(
     full: Connection, run: Run, tmp_path: Path
 ) -> None:

@@ -601,6 +601,7 @@ def test_questions_of_no_type_only_rank_by_class(
     )
 
 
+@pytest.mark.thorough
 def test_what_the_filter_gains_is_reported_and_kept(
     example: Connection, command_line: CommandLine, tmp_path: Path
 ) -> None:
