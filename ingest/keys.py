@@ -6,7 +6,8 @@ import hashlib
 import re
 import sqlite3
 import unicodedata
-from typing import Self
+from functools import lru_cache
+from typing import Any, Self
 
 from knowtrail.graph.errors import StorageError
 
@@ -26,10 +27,16 @@ def content_key(*parts: str | int) -> str:
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=1_000)  # walks name all their steps so
 def camel_case(name: str) -> str:
     """Return a name of Python as properties are called: `type_rule` is `typeRule`."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def camel_cased(thing: object, *names: str) -> dict[str, Any]:
+    """Return some attributes of a thing by their names as JSON has them."""
+    return {camel_case(name): getattr(thing, name) for name in names}
 
 
 LONGEST_TITLE = 500

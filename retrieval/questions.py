@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, get_args
 
 from knowtrail.graph.errors import InputError, check_whole, shown
+from knowtrail.ingest.keys import camel_cased
 from knowtrail.retrieval.algorithms import ALGORITHMS, DEFAULT_ALGORITHM, ORDERED
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.algorithms.rules import PUBLISHED
 from knowtrail.retrieval.budgets import BUDGETS
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.walk import Walk, camel_cased
+from knowtrail.retrieval.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

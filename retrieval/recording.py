@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.blocking import Blocking, waiting
 from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, migrations
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.ingest.keys import content_key
-from knowtrail.retrieval.walk import camel_cased
+from knowtrail.ingest.keys import camel_cased, content_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

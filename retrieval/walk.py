@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from knowtrail.graph.cli.rows import counted
-from knowtrail.ingest.keys import camel_case
+from knowtrail.ingest.keys import camel_cased
 
 StopReason: TypeAlias = Literal[
     "sentence_limit",
@@ -188,11 +188,6 @@ class Walk:
             "counts": dict(self.counts),
             "steps": [_step_dict(step) for step in self.steps],
         }
-
-
-def camel_cased(thing: object, *names: str) -> dict[str, Any]:
-    """Return some attributes of a thing by their names as JSON has them."""
-    return {camel_case(name): getattr(thing, name) for name in names}
 
 
 _SENTENCE = ("index", "text", "start_char", "end_char", "score")

@@ -16,7 +16,7 @@ from knowtrail.graph.cli.progress import progress_bars
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.files import file_digest
 from knowtrail.graph.session import open_connection
-from knowtrail.ingest.keys import camel_case
+from knowtrail.ingest.keys import camel_cased
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,9 +113,8 @@ def _outcomes(
 def _plain(outcome: Outcome) -> dict[str, Any]:
     told = ("template", "template_right", "ended_right", "answer_right", "status")
     asked, ranks = outcome.question, dict(outcome.ranks)
-    return {"id": asked.id, "question": asked.question, "ranks": ranks} | {
-        camel_case(name): getattr(outcome, name) for name in told
-    }
+    about = {"id": asked.id, "question": asked.question, "ranks": ranks}
+    return about | camel_cased(outcome, *told)
 
 
 def _experiment(settings: Settings, path: Path, given: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.graph.vectors import cosines_between
 from knowtrail.ingest.extraction.skn.notation import SknBlock
-from knowtrail.ingest.keys import camel_case, content_key, normalise_name
+from knowtrail.ingest.keys import camel_cased, content_key, normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,11 +64,8 @@ def knowledge_of(
         about = _assessment(extracted.value)
     elif extracted.value is not None:
         said = _of_json(extracted.value, corpus, key)
-    properties = {
-        camel_case(one.name): getattr(extracted, one.name)
-        for one in fields(extracted)
-        if one.name != "value"
-    } | {
+    names = (one.name for one in fields(extracted) if one.name != "value")
+    properties = camel_cased(extracted, *names) | {
         "id": key,
         "corpus": corpus,
         "sourceId": source,

@@ -11,6 +11,7 @@ import click
 from knowtrail.graph.cli.answers import emit
 from knowtrail.graph.session import open_connection
 from knowtrail.graph.settings import own_command
+from knowtrail.ingest.keys import camel_cased
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     complete_algorithm,
@@ -64,8 +65,6 @@ def search(
 
 
 def _found(result: SearchResult) -> dict[str, Any]:
-    from knowtrail.retrieval.walk import camel_cased
-
     return {
         **result.walk.as_dict(),
         "results": [

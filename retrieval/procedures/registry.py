@@ -25,9 +25,8 @@ from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.errors import InputError, near_name
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.graph.telemetry import span
-from knowtrail.ingest.keys import camel_case
+from knowtrail.ingest.keys import camel_case, camel_cased
 from knowtrail.retrieval.budgets import BUDGETS
-from knowtrail.retrieval.walk import camel_cased
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping

@@ -13,7 +13,7 @@ from knowtrail.graph.errors import (
     ModelError,
     QueryTimeoutError,
 )
-from knowtrail.ingest.keys import camel_case
+from knowtrail.ingest.keys import camel_cased
 from knowtrail.retrieval.specificity import institutions, phrases
 from knowtrail.retrieval.specificity.class_scores import (
     FILTERED,
@@ -198,8 +198,7 @@ class PipelineResult:
             "contextTemplate": self.context_template,
             "classes": {} if self.classes is None else dict(self.classes.kept),
             "chunks": [
-                {camel_case(name): getattr(c, name) for name in _CHUNK}
-                | {"sentenceIds": list(c.sentence_ids)}
+                camel_cased(c, *_CHUNK) | {"sentenceIds": list(c.sentence_ids)}
                 for c in self.chunks
             ],
             "citation": [i for c in self.cited for i in c.sentence_ids],
