@@ -1,5 +1,5 @@
 // purpose: chunks that name terms, and all terms of theirs with how many chunks name each and which of these do, by place
-// params: corpus, ids, names, broad, vector, most, sample
+// params: corpus, ids, names, broad, vector, most, sample, looked
 // since: 5.26
 UNWIND $names AS name
 MATCH (:Term {corpus: $corpus, name: name})<-[:NAMES]-(c:Chunk)
@@ -9,10 +9,15 @@ WITH found + COLLECT {
   UNWIND $broad AS name
   CALL (name) {
     MATCH (:Term {corpus: $corpus, name: name})<-[:NAMES]-(c:Chunk)
-    WHERE c.embedding IS NOT NULL AND true /* filter */
+    // A name may have more members the larger the corpus is, a question is to cost the same.
+    WITH c
+    LIMIT $looked
+    WHERE true /* filter */
     WITH c
     ORDER BY c.id
     LIMIT $sample
+    // It is dear to look at vectors. During an ingest chunks may have none.
+    WHERE c.embedding IS NOT NULL
     WITH c
     ORDER BY vector.similarity.cosine(c.embedding, $vector) DESC, c.id
     LIMIT $most

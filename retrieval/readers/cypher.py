@@ -76,6 +76,8 @@ _FEW = 5_000
 """Chunks that are compared one by one, sooner than asking the index."""
 _WORD_FETCH = 1_000
 """Chunks that the full-text index is asked for, of all corpora and with any filter."""
+_LOOKED = 2 * SAMPLE
+"""Members of a broad term, as the store has them, that a sample is taken of."""
 _MOST_WORDS = 200
 """Words of a question that are looked for; Lucene takes a thousand."""
 
@@ -153,6 +155,7 @@ class _Statements:
             "vector": [] if nearest is None else nearest.vector.tolist(),
             "most": 0 if nearest is None else nearest.most,
             "sample": SAMPLE,
+            "looked": _LOOKED,
         }
         return text, {**more, **params, **broad}
 

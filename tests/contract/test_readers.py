@@ -26,7 +26,12 @@ from knowtrail.retrieval.algorithms import (
 from knowtrail.retrieval.driving import arun, run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.projection import Projection
-from knowtrail.retrieval.protocols import ProjectionRequest, WalkOptions, anchor_hits
+from knowtrail.retrieval.protocols import (
+    Nearest,
+    ProjectionRequest,
+    WalkOptions,
+    anchor_hits,
+)
 from knowtrail.retrieval.readers import AsyncCypherReader, CypherReader
 from knowtrail.retrieval.readers.axes import _KEPT_AXES
 from knowtrail.retrieval.snapshot.build import build_snapshot
@@ -321,6 +326,27 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
     ]
 
     assert differing(*walks) == []
+
+
+@pytest.mark.integration
+def test_a_name_of_many_chunks_is_not_read_whole(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the members of a name only so many are looked at, however many there are."""
+    connection, large, _ = mixed
+    nearest = Nearest(names=("cove",), vector=random_query(1), most=1000)
+
+    def members() -> Any:
+        reader = CypherReader(connection, corpus="large")
+        return reader.terms((), (), members=True, nearest=nearest).named
+
+    every = members()
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._LOOKED", 3)
+    some = members()
+
+    assert {key for key, names in large.names.items() if "cove" in names} == {*every}
+    assert len(some) == 3
+    assert some.items() <= every.items()
 
 
 @pytest.mark.integration
