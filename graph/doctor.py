@@ -38,7 +38,7 @@ _HITS, _FETCHED = 10, 200
 """Nearest chunks that the index is to have among those that a search asks it for."""
 _COMPARED = 2_000_000
 """Pairs of chunks that are compared, about: some seconds."""
-_LEAST_SAMPLED, _MOST_SAMPLED = 3, 100
+_LEAST_SAMPLED, _MOST_SAMPLED = 10, 100
 _INDEX_ADVICE = (
     "Searches pass over some of the nearest chunks: make the index anew with larger "
     "settings (knowtrail schema apply --index-m 32 --index-ef 400)."
