@@ -76,9 +76,8 @@ def worded(
     first, rest = list(places[:WORDED]), places[WORDED:]
     heard = {documents.get(place.id, place.id) for place in first}
     asked = content_stems(question)
-    stem_of = forms(asked).get  # the other words count for the lengths alone
-    stemmed = [list(map(stem_of, t, t)) for t in map(words, texts.values())]
-    found = bm25_of_words(asked, stemmed)
+    read = list(map(words, texts.values()))
+    found = bm25_of_words(asked, read, forms=forms(asked))
     scores = dict(zip(texts, found, strict=True))
     score, best = max(
         ((s, i) for i, s in scores.items() if documents.get(i, i) not in heard),

@@ -18,7 +18,7 @@ from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.rerank.base import LocalReranker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
@@ -126,14 +126,19 @@ def bm25_of_words(
     *,
     k1: float = K1,
     b: float = B,
+    forms: Mapping[str, str] | None = None,
 ) -> list[float]:
-    """Return the BM25 of each document among these, all as words: Lucene's form."""
+    """Return the BM25 of each document among these, all as words: Lucene's form.
+
+    Where `forms` are given, a word of the query is found in these, form -> word, alone.
+    """
     lengths = np.array(list(map(len, corpus)), dtype=np.float64)
     counts = {word: np.zeros(len(corpus)) for word in query}
-    asked = set(query)
+    found = dict(zip(query, query, strict=True)) if forms is None else forms
+    asked = frozenset(form for form, word in found.items() if word in counts)
     for place, text in enumerate(corpus):
-        for word in asked.intersection(text):
-            counts[word][place] = text.count(word)
+        for form in asked.intersection(text):
+            counts[found[form]][place] += text.count(form)
     scores = np.zeros(len(corpus))
     for count in map(counts.__getitem__, query if lengths.any() else ()):
         having = np.count_nonzero(count)
@@ -143,8 +148,8 @@ def bm25_of_words(
             count, held + count, where=count > 0, out=np.zeros_like(count)
         )
         scores += rare * share
-    found: list[float] = scores.tolist()
-    return found
+    listed: list[float] = scores.tolist()
+    return listed
 
 
 def load(
