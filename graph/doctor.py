@@ -37,7 +37,7 @@ LEAST_EDGE_RECALL = 0.99
 _HITS, _FETCHED = 10, 200
 """Nearest chunks that the index is to have among those that a search asks it for."""
 _COMPARED = 2_000_000
-"""Pairs of chunks that are compared, about: some seconds."""
+"""Pairs of chunks that are compared, about, where ten chunks are not more."""
 _LEAST_SAMPLED, _MOST_SAMPLED = 10, 100
 _INDEX_ADVICE = (
     "Searches pass over some of the nearest chunks: make the index anew with larger "

@@ -237,7 +237,7 @@ class Nearest:
     Of each term, the `SAMPLE` members with the least ids (which are hashes, so that
     this is a sample that is always the same) are compared with the question's vector,
     and `most`, the nearest, are members, ties by id. A database looks for these ids
-    among the first 10,000 members that it has.
+    among the first 10,000 members that its store gives, and filters those alone.
     """
 
     names: tuple[str, ...]

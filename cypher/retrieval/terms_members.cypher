@@ -9,14 +9,14 @@ WITH found + COLLECT {
   UNWIND $broad AS name
   CALL (name) {
     MATCH (:Term {corpus: $corpus, name: name})<-[:NAMES]-(c:Chunk)
-    // A name may have more members the larger the corpus is, a question is to cost the same.
+    // However many members a name has, a question is to cost the same.
     WITH c
     LIMIT $looked
     WHERE true /* filter */
     WITH c
     ORDER BY c.id
     LIMIT $sample
-    // It is dear to look at vectors. During an ingest chunks may have none.
+    // It is dear to look at vectors. During an ingest chunks may have none: the sample is smaller.
     WHERE c.embedding IS NOT NULL
     WITH c
     ORDER BY vector.similarity.cosine(c.embedding, $vector) DESC, c.id

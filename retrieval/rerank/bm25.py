@@ -130,15 +130,15 @@ def bm25_of_words(
 ) -> list[float]:
     """Return the BM25 of each document among these, all as words: Lucene's form.
 
-    Where `forms` are given, a word of the query is found in these, form -> word, alone.
+    With `forms`, form -> word of the query, these alone count, each as its word.
     """
     lengths = np.array(list(map(len, corpus)), dtype=np.float64)
     counts = {word: np.zeros(len(corpus)) for word in query}
-    found = dict(zip(query, query, strict=True)) if forms is None else forms
-    asked = frozenset(form for form, word in found.items() if word in counts)
+    word_of = dict(zip(query, query, strict=True)) if forms is None else forms
+    asked = frozenset(form for form, word in word_of.items() if word in counts)
     for place, text in enumerate(corpus):
         for form in asked.intersection(text):
-            counts[found[form]][place] += text.count(form)
+            counts[word_of[form]][place] += text.count(form)
     scores = np.zeros(len(corpus))
     for count in map(counts.__getitem__, query if lengths.any() else ()):
         having = np.count_nonzero(count)
@@ -148,8 +148,8 @@ def bm25_of_words(
             count, held + count, where=count > 0, out=np.zeros_like(count)
         )
         scores += rare * share
-    listed: list[float] = scores.tolist()
-    return listed
+    found: list[float] = scores.tolist()
+    return found
 
 
 def load(

@@ -29,6 +29,7 @@ from knowtrail.retrieval.projection import Projection
 from knowtrail.retrieval.protocols import (
     Nearest,
     ProjectionRequest,
+    TermsRequest,
     WalkOptions,
     anchor_hits,
 )
@@ -332,21 +333,32 @@ def test_a_corpus_is_walked_as_if_it_were_alone(
 def test_a_name_of_many_chunks_is_not_read_whole(
     mixed: tuple[Connection, MemoryGraph, MemoryGraph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the members of a name only so many are looked at, however many there are."""
+    """Of the members of a name only so many are read, and then filtered."""
     connection, large, _ = mixed
     nearest = Nearest(names=("cove",), vector=random_query(1), most=1000)
+    given = parse_filter({"title": {"$ne": "Page 1 of 12"}})
 
-    def members() -> Any:
-        reader = CypherReader(connection, corpus="large")
-        return reader.terms((), (), members=True, nearest=nearest).named
+    def members(passing: Filter | None = None) -> set[str]:
+        reader = CypherReader(connection, corpus="large", filter=passing)
+        return {*reader.terms((), (), members=True, nearest=nearest).named}
 
-    every = members()
+    every = {key for key, names in large.names.items() if "cove" in names}
+    passing = {
+        *MemoryReader(large, filter=given).terms((), ["cove"], members=True).named
+    }
+    assert members() == every
+    assert members(given) == passing
     monkeypatch.setattr("knowtrail.retrieval.readers.cypher._LOOKED", 3)
     some = members()
-
-    assert {key for key, names in large.names.items() if "cove" in names} == {*every}
     assert len(some) == 3
-    assert some.items() <= every.items()
+    assert some < every
+    assert members(given) == some & passing
+    reader = CypherReader(connection, corpus="large")
+    request = TermsRequest(names=(), members=True, nearest=nearest)
+    text, params = reader._reader._statements.terms(request)
+    steps = plan_steps(connection, f"PROFILE {text}", params)
+    reads = [s for s in steps if "<-[:NAMES]-(c)" in s["args"].get("Details", "")]
+    assert sorted(step["args"]["Rows"] for step in reads) == [0, 3]
 
 
 @pytest.mark.integration
@@ -662,7 +674,13 @@ def test_a_filter_is_the_same_in_cypher_and_in_python(
 )
 @given(
     FILTERS,
-    st.sampled_from(["anchors_search", "anchors_index", "anchors_scan", "expand"]),
+    st.sampled_from([
+        "anchors_search",
+        "anchors_index",
+        "anchors_scan",
+        "expand",
+        "terms_members",
+    ]),
 )
 def test_every_statement_with_a_filter_can_be_planned(
     database: Connection, given_filter: dict[str, Any], name: str
@@ -681,6 +699,7 @@ def test_every_statement_with_a_filter_can_be_planned(
         text = f"EXPLAIN {text}"
 
     values = {"corpus": "x", "vector": [1.0] * 12, "fetch": 1, "hits": 1, "ids": []}
+    values |= {"names": [], "broad": [], "most": 1, "sample": 1, "looked": 1}
     database.query(text, {**values, **params})
 
 

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowtrail.graph.errors import InputError
+from knowtrail.retrieval.algorithms.auto_words import forms, stems
 from knowtrail.retrieval.rerank import checked_scores
-from knowtrail.retrieval.rerank.bm25 import Bm25Reranker, bm25_scores, words
+from knowtrail.retrieval.rerank.bm25 import (
+    Bm25Reranker,
+    bm25_of_words,
+    bm25_scores,
+    words,
+)
 from tests.cases import each
 
 
@@ -50,6 +56,39 @@ def test_documents_without_words_get_zero() -> None:
 def test_no_document_has_a_word() -> None:
     """All texts may be empty."""
     assert checked_scores(Bm25Reranker(), "fox", ["", " "]) == [0.0, 0.0]
+
+
+@given(
+    st.lists(st.sampled_from(["princess", "sing", "song", "runs"]), max_size=4),
+    st.lists(
+        st.lists(
+            st.sampled_from([
+                "princes",
+                "princess",
+                "sings",
+                "singing",
+                "song",
+                "run",
+                "a",
+            ])
+        ),
+        max_size=4,
+    ),
+)
+def test_forms_count_as_their_words(
+    question: list[str], corpus: list[list[str]]
+) -> None:
+    """Scores are those of texts in which each form is written as its word.
+
+    The forms of "princes", the stem of "princess", are of a word that is not asked.
+    """
+    asked = stems(" ".join(question))
+    known = forms(asked)
+    written = [[known.get(word, word) for word in text] for text in corpus]
+
+    scores = bm25_of_words(asked, corpus, forms=known)
+
+    assert scores == bm25_of_words(asked, written)
 
 
 @given(st.text(max_size=30), st.lists(st.text(max_size=40), min_size=1, max_size=6))
