@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
 _LOG = logging.getLogger(__name__)
+MOST_COMPARED = 100_000
+"""Chunks of a snapshot up to which all vectors are compared, as the index is slower."""
 ReaderT = TypeVar("ReaderT", covariant=True)
 
 
@@ -55,13 +57,16 @@ def _opened(
     task: Task,
     settings: Settings | None,
 ) -> OpenReader[Any]:
-    _look_at_terms(corpus, task)
-    if (snapshot := _snapshot(corpus, task, settings)) is not None:
-        return OpenReader(reader=snapshot, name="snapshot")
+    if task.algorithm.name == "auto" and task.options.max_hops and not corpus.terms:
+        _warn(corpus)
     reader = over(
         connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
-    return OpenReader(reader=reader, name="cypher")
+    if (snapshot := _snapshot(corpus, task, settings)) is None:
+        return OpenReader(reader=reader, name="cypher")
+    if task.reader == "auto" and snapshot.snapshot.facts.chunks > MOST_COMPARED:
+        snapshot.index = reader
+    return OpenReader(reader=snapshot, name="snapshot")
 
 
 async def open_areader(
@@ -82,15 +87,9 @@ async def open_areader(
     return await asyncio.to_thread(_opened, *asked)
 
 
-def _look_at_terms(corpus: CorpusInfo, task: Task) -> None:
-    """Say where `auto` has no names to follow, and how to add them."""
-    if task.algorithm.name == "auto" and task.options.max_hops and not corpus.terms:
-        _warn(corpus)
-
-
 @lru_cache(maxsize=16)
 def _warn(corpus: CorpusInfo) -> None:
-    """Say it once a process and state of a corpus."""
+    """Say once a process and state of a corpus that `auto` has no names to follow."""
     _LOG.warning(
         "Corpus %s has no terms, so auto ranks by similarity alone: ingest any of its "
         "documents again with --terms",
@@ -102,9 +101,8 @@ def _snapshot(
     corpus: CorpusInfo, task: Task, settings: Settings | None
 ) -> SnapshotReader | None:
     """Return the reader of the corpus's snapshot, where one is wanted and there."""
-    if task.reader == "cypher" or (task.reader == "auto" and settings is None):
-        return None
-    if task.reader == "auto" and needs_words(task.algorithm):
+    able = settings is not None and not needs_words(task.algorithm)
+    if task.reader == "cypher" or (task.reader == "auto" and not able):
         return None
     from knowtrail.graph.settings import Settings as Default
     from knowtrail.retrieval.snapshot.folder import need_snapshot, open_snapshot

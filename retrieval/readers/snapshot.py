@@ -13,7 +13,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from knowtrail.retrieval.snapshot.files import (
     sql_value,
     unpacked,
 )
-from knowtrail.retrieval.snapshot.source import CHUNK_PLACES
 from knowtrail.retrieval.walk import ChunkText
 
 if TYPE_CHECKING:
@@ -92,7 +91,8 @@ class SnapshotReader:
     """A `GraphReader` and `AsyncGraphReader` over a snapshot; safe among threads.
 
     The snapshot stays open as long as the reader is used. Where it turns out to be
-    damaged, every method raises `SnapshotError`.
+    damaged, every method raises `SnapshotError`. Where it has an `index`, a reader of
+    its own kind over the same corpus, that one is asked for anchors.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class SnapshotReader:
     ) -> None:
         """Prepare a reader of what passes, at the anchor and at every hop."""
         self.snapshot = snapshot
+        self.index: Any = None
         self._vectors = snapshot.vectors
         self._passing = None if filter is None else passing(snapshot, filter)
 
@@ -121,6 +122,9 @@ class SnapshotReader:
             SnapshotError: If the snapshot is damaged.
             VectorError: If the vector has another length than those of the corpus.
         """
+        if self.index is not None:
+            more = {"documents": documents, "words": words, "texts": texts}
+            return cast("Candidates", self.index.anchors(vector, k, **more))
         if len(vector) != self.snapshot.facts.dimensions:
             raise VectorError(
                 f"The question's vector has {len(vector)} dimensions, the snapshot's "
@@ -295,6 +299,8 @@ class SnapshotReader:
 
     async def aanswer(self, request: Request) -> Response:
         """Answer as the methods do; in a thread where it may take long."""
+        if self.index is not None and isinstance(request, AnchorRequest):
+            return cast("Response", await self.index.aanswer(request))
         fits = isinstance(request, ProjectionRequest) and request.query is not None
         if fits or isinstance(request, AnchorRequest):
             return await asyncio.to_thread(answered, self, request)
@@ -366,23 +372,6 @@ class SnapshotReader:
 _KEPT = 16
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 _CONTAINS = {"$like": "instr(value, ?) > 0", "$ilike": "lower_has(value, ?)"}
-_VALUES = "SELECT owner, kind, value FROM property WHERE name = ?"
-_LONG_VALUES = """
-SELECT row AS owner,
-  CASE json_type(properties, ?) WHEN 'text' THEN 3 ELSE 0 END AS kind,
-  CAST(json_extract(properties, ?) AS BLOB) AS value
-FROM document WHERE json_type(properties, ?) IS NOT NULL
-"""
-_CHUNK_VALUES = {
-    "id": "SELECT row AS owner, 3 AS kind, CAST(id AS BLOB) AS value FROM chunk",
-    "text": (
-        "SELECT row AS owner, 3 AS kind, chunk_text(text_start, text_stop) AS value "
-        "FROM chunk"
-    ),
-} | {
-    place: f'SELECT row AS owner, 2 AS kind, "{place}" AS value FROM chunk'  # noqa: S608
-    for place in CHUNK_PLACES
-}
 
 
 def passing(snapshot: Snapshot, wanted: Filter) -> Rows:
@@ -426,11 +415,11 @@ def _clause(clause: Clause) -> tuple[str, list[Any]]:
 
 def _source(field: Field) -> tuple[str, list[str]]:
     """Return where the values of a field stand: owner, kind and value."""
-    if field.owner == "chunk" and field.name in _CHUNK_VALUES:
-        return _CHUNK_VALUES[field.name], []
+    if field.owner == "chunk" and field.name in _SQL["chunk_values"]:
+        return _SQL["chunk_values"][field.name], []
     if field.owner == "document" and field.name in LONG_PROPERTIES:
-        return _LONG_VALUES, [f"$.properties.{field.name}"] * 3
-    return _VALUES, [f"{field.owner}.{field.name}"]
+        return _SQL["long_values"], [f"$.properties.{field.name}"] * 3
+    return _SQL["values"], [f"{field.owner}.{field.name}"]
 
 
 def _test(operator: str, operand: Any) -> tuple[str, list[Any]]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.db.connection import Capabilities, Connection
+from knowtrail.graph.db.connection import (
+    AsyncConnection,
+    Capabilities,
+    Connection,
+)
 from knowtrail.graph.db.schema import delete_data
 from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
 from knowtrail.graph.models.embedding_models import HashEmbedder
@@ -20,7 +25,8 @@ from knowtrail.retrieval.algorithms import ALGORITHMS
 from knowtrail.retrieval.driving import run
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import WalkOptions
-from knowtrail.retrieval.readers import CypherReader
+from knowtrail.retrieval.readers import CypherReader, SnapshotReader
+from knowtrail.retrieval.search import asearch, search
 from knowtrail.retrieval.snapshot.build import build_snapshot
 from knowtrail.retrieval.snapshot.folder import (
     current_generation,
@@ -205,6 +211,40 @@ def test_walks_are_those_of_the_database(
     )
 
     assert [walk for walk in expected if found[walk] != expected[walk]] == []
+
+
+async def test_a_large_corpus_is_searched_by_the_index(
+    connection: Connection,
+    ingest: Callable[..., object],
+    server: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Above so many chunks no vectors of the snapshot are compared, unless asked to."""
+    ingest([article(n, sentences=9) for n in range(12)])
+    build_snapshot(tmp_path, CorpusSource(connection, "made"))
+    asked: dict[str, Any] = {
+        "corpus": "made",
+        "algorithm": "auto",
+        "embedder": EMBEDDER,
+        "settings": replace(server, home=tmp_path),
+        "filter": {"title": {"$ne": "Article 1"}},
+    }
+    whole = search(connection, "What is in Article 3?", **asked)
+    assert whole.walk.parameters["reader"] == "snapshot"
+    monkeypatch.setattr("knowtrail.retrieval.readers.opening.MOST_COMPARED", 5)
+    monkeypatch.setattr(SnapshotReader, "_nearest", None)
+
+    indexed = search(connection, "What is in Article 3?", **asked)
+    async with await AsyncConnection.open(server) as other:
+        later = await asearch(other, "What is in Article 3?", **asked)
+
+    for found in (indexed, later):
+        assert found.walk.parameters["reader"] == "snapshot"
+        assert found.hits == whole.hits
+        assert found.walk.steps == whole.walk.steps
+    with pytest.raises(SnapshotError):
+        search(connection, "What is in Article 3?", reader="snapshot", **asked)
 
 
 @pytest.mark.thorough
