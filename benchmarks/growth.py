@@ -6,12 +6,13 @@ texts of 30 windows with names that documents share and ready vectors that drift
 subjects, written by the product; then one document in a hundred changes (a sentence of
 most, some new, some gone) and is linked again. Each size has a server of its own.
 With `--bulk` they are loaded whole by the bulk door and asked first, as `questions`
-does; then everything by which they change is timed.
+does, and by a snapshot; then everything by which they change is timed.
 """
 
 from __future__ import annotations
 
 import resource
+import statistics
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from zlib import crc32
 
 import numpy as np
 from measure import Table, served
-from questions import ask, bulk_loaded
+from questions import K, ask, bulk_loaded, questions_of
 from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
 from knowtrail.graph.batches import batched
@@ -44,6 +45,10 @@ from knowtrail.ingest.similarity import Comparison, vector_number
 from knowtrail.ingest.store import losses, removal_of
 from knowtrail.ingest.vector_file import VectorFile
 from knowtrail.ingest.verify import verify_corpus
+from knowtrail.retrieval.search import search
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import forget_snapshots, need_snapshot
+from knowtrail.retrieval.snapshot.source import CorpusSource
 
 if TYPE_CHECKING:
     import argparse
@@ -59,6 +64,8 @@ CHUNKS = 30
 BESIDE = "beside"
 ASKED, NEAREST, FETCHES = 100, 10, (10, 50, 200, 400)
 """Vectors that the index is asked for, their nearest, and how many it is asked for."""
+OPENED = 5
+"""Times that a snapshot is opened."""
 _NAMES = 20_000
 _LETTERS = "bdfgklmnprstvz"
 
@@ -155,6 +162,7 @@ def _loaded_costs(questions: int, changes: int, size: int) -> Iterator[_Step]:
             ask(server, questions, indexed=True, embedder=embedder)
         told = _index_recalls(server)
         yield "nearest 10 by the index", _Took({}, 0.0, told)
+        yield "snapshot", _copied(server, questions or 1, embedder)
         yield from _life(server, embedder, count, changes)
 
 
@@ -285,6 +293,45 @@ def _asked_index(
         "YIELD node RETURN node.id AS id",
         {"fetch": fetch, "vector": vector},
     )
+
+
+def _copied(server: Server, count: int, embedder: _Drifting) -> _Took:
+    """Copy a corpus into a snapshot; open it, and walk in it and in the database."""
+    connection, home = server.connection, server.settings.home
+    begin = time.perf_counter()
+    build_snapshot(home, CorpusSource(connection, CORPUS))
+    built, version = (
+        time.perf_counter() - begin,
+        stored_corpus(connection, CORPUS).version,
+    )
+    opened = []
+    for _ in range(OPENED):
+        forget_snapshots()
+        begin = time.perf_counter()
+        need_snapshot(home, CORPUS, version)
+        opened.append(time.perf_counter() - begin)
+    told = [f"opened in {1000 * statistics.median(opened):.1f} ms"]
+    asked = questions_of(connection, count, embedder)
+    for name in ("basic_retrieval", "query_traversal", "auto"):
+        for reader in ("auto", "cypher", "snapshot"):
+            seconds = []
+            for question in asked:
+                begin = time.perf_counter()
+                search(
+                    connection,
+                    question.text,
+                    vector=question.vector,
+                    corpus=CORPUS,
+                    algorithm=name,
+                    k=K,
+                    reader=reader,
+                    settings=server.settings,
+                )
+                seconds.append(time.perf_counter() - begin)
+            told.append(
+                f"{name} by {reader} {1000 * statistics.median(seconds):.0f} ms"
+            )
+    return _Took({}, built, told)
 
 
 def _recalls(server: Server) -> list[str]:

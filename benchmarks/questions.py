@@ -127,7 +127,7 @@ def ask(
     if indexed:
         apply_schema(server.connection, filters=["chunk.share"])
     server.quiet()
-    _measure(server, _questions(server.connection, count, embedder or Ready()))
+    _measure(server, questions_of(server.connection, count, embedder or Ready()))
 
 
 def _spread(connection: Connection) -> None:
@@ -146,7 +146,7 @@ def _spread(connection: Connection) -> None:
         )
 
 
-def _questions(
+def questions_of(
     connection: Connection, count: int, embedder: Embedder
 ) -> list[Question]:
     """Return questions to chunks spread over the corpus; the seed is fixed."""
