@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
-from functools import partial
+from contextvars import ContextVar, copy_context
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -19,6 +22,28 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+WORK: ContextVar[list[Future[Any]] | None] = ContextVar("threads of a call")
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads that tell the call they work for, where its `WORK` is kept.
+
+    A call that is cancelled, as its client has gone or its time is over, leaves its
+    thread working: nothing can stop one.
+    """
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Run a function in a thread, for the call in whose place this is."""
+        future = super().submit(fn, *args, **kwargs)
+        work = WORK.get(None)
+        if work is not None:
+            work.append(future)
+        return future
+
+
+@cache
+def _embedding(process: int) -> Threads:  # a fork has none of its parent's threads
+    return Threads(thread_name_prefix=f"knowtrail-embed-{process}")
 
 
 class Blocking:
@@ -60,10 +85,16 @@ def likewise(connection: AsyncConnection, thing: T) -> T:
 async def in_thread(
     connection: AsyncConnection, function: Callable[..., T], *args: Any
 ) -> T:
-    """Return what a function returns, called in a thread unless the caller blocks."""
+    """Return what a function returns, called in a thread unless the caller blocks.
+
+    It is one of those that embed and make models ready, which no other work delays.
+    """
     if isinstance(connection, Blocking):
         return function(*args)
-    return await asyncio.to_thread(function, *args)
+    run = partial(copy_context().run, function, *args)
+    return await asyncio.get_running_loop().run_in_executor(
+        _embedding(os.getpid()), run
+    )
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,8 +86,8 @@ async def aground(
     Without an embedder the one of the settings is loaded, or else the one that the
     corpus names, once a process; where the managed server has that model loaded, it is
     asked. Where a vector is given, nothing is embedded. An embedder is loaded in a
-    thread, and one without `aembed_query` runs in one. Raises what `find_corpus` and
-    `agreed_embedder` raise.
+    thread of `in_thread`, and one without `aembed_query` runs in one. Raises what
+    `find_corpus` and `agreed_embedder` raise.
     """
     info = await afind_corpus(connection, corpus)
     if vector is None:
@@ -96,12 +95,10 @@ async def aground(
             agreed = await in_thread(
                 connection, agreed_embedder, info, embedder, settings
             )
-            vector = await aserved_query(connection, agreed, question)
             native = getattr(likewise(connection, agreed), "aembed_query", None)
-            if vector is None and native is not None:
-                vector = await native(question)
-            elif vector is None:
-                vector = await asyncio.to_thread(agreed.embed_query, question)
+            embed = native or partial(in_thread, connection, agreed.embed_query)
+            vector = await aserved_query(connection, agreed, question)
+            vector = await embed(question) if vector is None else vector
     return Ground(corpus=info, query=question_vector(vector, info))
 
 

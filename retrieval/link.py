@@ -40,7 +40,7 @@ class Link:
         self._opened_async: dict[
             asyncio.AbstractEventLoop, tuple[AsyncConnection, AsyncGenerator[None]]
         ] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._pointed = settings if settings is not None and settings.uri else None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ class Link:
             return self._opened_async[loop][0]
         for ended in [each for each in self._opened_async if each.is_closed()]:
             del self._opened_async[ended]
-        opened = await AsyncConnection.open(await asyncio.to_thread(self._pointed_to))
+        opened = await AsyncConnection.open(await asyncio.to_thread(self._server))
         if loop in self._opened_async:  # another task of this loop was quicker
             await opened.aclose()
             return self._opened_async[loop][0]
@@ -98,20 +98,16 @@ class Link:
             self._opened_async.pop(loop, None)
             await opened.aclose()
 
-    def _pointed_to(self) -> Settings:
-        """Do as `_server` does, one thread at a time."""
-        with self._lock:
-            return self._server()
-
     def _server(self) -> Settings:
         """Return settings with an address, starting the managed server if need be."""
-        if self._pointed is None:
-            from knowtrail.graph.session import served
+        with self._lock:
+            if self._pointed is None:
+                from knowtrail.graph.session import served
 
-            if self.settings is None:  # pragma: no cover - callers have checked
-                raise TypeError
-            self._pointed = self._opened.enter_context(served(self.settings))
-        return self._pointed
+                if self.settings is None:  # pragma: no cover - callers have checked
+                    raise TypeError
+                self._pointed = self._opened.enter_context(served(self.settings))
+            return self._pointed
 
     def close(self) -> None:
         """Close what was opened for synchronous calls; a later call opens it anew."""

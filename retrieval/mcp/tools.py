@@ -425,9 +425,7 @@ class Tools:
         """Answer a question about institutions: which, where, how many, how old."""
         first = _place(cursor)
         values = {"question": question, "corpus": self._corpus(corpus), "k": k}
-        found = plain_value(
-            await asyncio.to_thread(self._templates.answered, values, "mcp")
-        )
+        found = plain_value(await self._templates.answered(values, "mcp"))
         rows = fitting_rows(
             found["columns"], found["rows"][first:], max_tokens, first=first
         ).model_dump()

@@ -17,7 +17,6 @@ from starlette.routing import Match
 from knowtrail.graph.cli.rows import plain_value, shown_value
 from knowtrail.graph.errors import InputError, KnowtrailError, near_name
 from knowtrail.retrieval.procedures.registry import PROCEDURES
-from knowtrail.retrieval.serve.backend import metrics_response
 from knowtrail.retrieval.serve.explorer import about, file_response, read_rows
 from knowtrail.retrieval.serve.gate import Gate, until_gone, within
 from knowtrail.retrieval.serve.guard import (
@@ -204,8 +203,12 @@ class _Routes:
         )
 
     async def metrics(self) -> Response:
-        text, media_type = metrics_response()
-        return Response(text, media_type=media_type)
+        from knowtrail.retrieval.specificity.monitoring import (
+            CONTENT_TYPE,
+            metrics_text,
+        )
+
+        return Response(metrics_text(), media_type=CONTENT_TYPE)
 
     async def by_template(self, request: Request) -> Response:
         """Answer a question by a template, with every step."""

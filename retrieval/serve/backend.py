@@ -187,10 +187,10 @@ class TemplateDoor:
                 raise InputError(f"{name} is {shown_value(values[name])}: give a text.")
         if "question" not in values:
             raise InputError("There is no question: give question.")
-        return await asyncio.to_thread(self.answered, values, caller)
+        return await self.answered(values, caller)
 
-    def answered(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
-        """Answer, and block; values and caller are those of `answer`."""
+    async def answered(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
+        """Answer; values and caller are those of `answer`."""
         from knowtrail.retrieval.specificity.conversation import read_conversation
 
         k = values.get("k", 10)
@@ -198,12 +198,12 @@ class TemplateDoor:
         if not isinstance(k, int) and not is_text:
             raise InputError(f"k is {shown_value(k)}: give a number from 1 to 1000.")
         corpus = values.get("corpus") or self._settings.corpus
-        pipeline, said = self._opened_pipeline(corpus), None
+        pipeline, said = await asyncio.to_thread(self._opened_pipeline, corpus), None
         if "conversation" in values:
-            said = read_conversation(
-                self._connection, values["conversation"], owner=f"serve:{caller}"
-            )
-        result = pipeline.forward(
+            found = (self._connection, values["conversation"])
+            owner = f"serve:{caller}"
+            said = await asyncio.to_thread(read_conversation, *found, owner=owner)
+        result = await pipeline.aforward(
             values["question"],
             language=values.get("language"),
             conversation=said,
@@ -242,10 +242,3 @@ class TemplateDoor:
                 self._connection.close()
             self._connection = None
             self._pipelines.clear()
-
-
-def metrics_response() -> tuple[bytes, str]:
-    """Return the metrics of this process with their media type."""
-    from knowtrail.retrieval.specificity.monitoring import CONTENT_TYPE, metrics_text
-
-    return metrics_text(), CONTENT_TYPE

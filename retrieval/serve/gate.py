@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
+
+from knowtrail.graph.blocking import WORK
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 WAITING_EACH = 4
 CLIENT_GONE = 499
 """Nobody reads this status; the log shows it."""
-
-_WORK: ContextVar[list[Future[Any]] | None] = ContextVar("threads of a call")
-
-
-class Threads(ThreadPoolExecutor):
-    """Threads that the gate knows of; to be the event loop's default executor.
-
-    A call that is cancelled, as its client has gone or its time is over, leaves its
-    thread working: nothing can stop one.
-    """
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Run a function in a thread, for the call in whose place this is."""
-        future = super().submit(fn, *args, **kwargs)
-        work = _WORK.get(None)
-        if work is not None:
-            work.append(future)
-        return future
 
 
 class Gate:
@@ -67,7 +52,7 @@ class Gate:
                 raise _busy(self._inside + 1) from error
             raise
         work: list[Future[Any]] = []
-        _WORK.set(work)
+        WORK.set(work)
         try:
             yield end
         finally:

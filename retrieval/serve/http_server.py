@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from knowtrail.graph.blocking import Threads
 from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import PortInUseError, SettingsError
 from knowtrail.retrieval.serve.app import create_app
 from knowtrail.retrieval.serve.backend import GraphBackend, TemplateDoor
-from knowtrail.retrieval.serve.gate import Threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,14 +44,8 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._await_head()
         if len(self.connections) >= MOST_CONNECTIONS:
-            idle = [
-                other
-                for other in self.connections
-                if isinstance(other, PatientProtocol)
-                and other.is_idle
-                and other is not self
-            ]
-            if idle:
+            others: Any = self.connections - {self}
+            if idle := [other for other in others if other.is_idle]:
                 oldest = min(idle, key=lambda other: other._heard)
                 oldest.transport.abort()
                 self.connections.discard(oldest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -653,6 +654,10 @@ class TemplatePipeline:
         return replace(result, turn_id=store_turn(self.store, result, before=before))
 
     __call__ = forward
+
+    async def aforward(self, question: str, **asked: Any) -> PipelineResult:
+        """Do as `forward` does, in a thread."""
+        return await asyncio.to_thread(self.forward, question, **asked)
 
     def ranked_chunks(
         self,

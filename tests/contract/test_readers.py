@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from knowtrail.graph.db.connection import AsyncConnection, Capabilities, Connect
 from knowtrail.graph.db.schema import apply_schema, delete_data
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
-from knowtrail.ingest.keys import normalise_title
+from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DETERMINISTIC,
@@ -550,6 +551,42 @@ def test_axes_stay_in_the_process_where_nothing_may_be_written(
 
 
 @pytest.mark.integration
+def test_axes_of_a_large_corpus_are_those_of_some_of_its_documents(
+    empty: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are near those of all, and the same each time."""
+    graph = random_graph(18, sentences=[3] * 400)
+    spread = np.array([5, 3, 2, *[0.3] * 9])
+    drawn = np.random.default_rng(4).standard_normal(graph.vectors.shape) * spread
+    graph = replace(graph, vectors=drawn.astype(np.float32).astype(np.float64))
+    store(empty, graph)
+    ids = [{"id": name, "hash": content_key(name)} for name in graph.documents]
+    empty.driver.execute_query(
+        "UNWIND $ids AS row MATCH (d:Document {id: row.id}) SET d.id = row.hash",
+        ids=ids,
+        database_="neo4j",
+    )
+    empty.driver.execute_query(
+        "MATCH (k:Corpus) SET k.chunks = $chunks, k.dimensions = 12",
+        chunks=len(graph.chunks),
+        database_="neo4j",
+    )
+
+    def fitted() -> Projection:
+        return CypherReader(empty, corpus="small").projection()
+
+    whole = fitted()
+    monkeypatch.setattr("knowtrail.retrieval.readers.axes.SAMPLED", 200)
+    some, again = fitted(), fitted()
+
+    assert np.array_equal(some.packed(), again.packed())
+    assert not np.array_equal(some.mean, whole.mean)
+    likeness = np.abs((some.components * whole.components).sum(axis=1))
+    assert likeness.min() > 0.95
+    assert some.explained == pytest.approx(whole.explained, abs=0.1)
+
+
+@pytest.mark.integration
 def test_sums_for_fitted_axes_stay_in_the_process(
     versioned: tuple[Connection, MemoryGraph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -644,6 +681,36 @@ def filtered(empty: Connection) -> tuple[Connection, MemoryGraph]:
     graph = random_graph(3)
     store(empty, graph)
     return empty, graph
+
+
+MANY = [str(n) for n in range(10_000)]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("passes", ["few", "most"])
+def test_a_filter_may_have_ten_thousand_values(
+    filtered: tuple[Connection, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    passes: str,
+) -> None:
+    """It passes what it passes in memory, and is counted by each reader."""
+    connection, graph = filtered
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FEW", 5)
+    monkeypatch.setattr("knowtrail.retrieval.readers.cypher._BROAD", set())
+    few = {"title": {"$in": [graph.chunks[0].title, *MANY]}}
+    most = {"chunk.index": {"$in": list(range(10_000))}, "theme": {"$nin": MANY}}
+    parsed = parse_filter({"few": few, "most": most}[passes])
+    readers = [
+        CypherReader(connection, corpus="small", filter=parsed, state="now")
+        for _ in range(2)
+    ]
+    asked = [trips(reader, monkeypatch) for reader in readers]
+
+    found = [reader.anchors(random_query(1), 9) for reader in readers]
+
+    expected = MemoryReader(graph, filter=parsed).anchors(random_query(1), 9)
+    assert [set(each.ids) for each in found] == [set(expected.ids)] * 2
+    assert ["collect(c) AS passing" in texts[0] for texts in asked] == [True, True]
 
 
 @pytest.mark.integration

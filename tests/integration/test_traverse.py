@@ -23,6 +23,7 @@ from knowtrail.graph.errors import (
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.models.language_models import load_language_model
 from knowtrail.graph.settings import Settings
+from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
@@ -41,7 +42,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.retrieval.protocols import Candidates, Vector, Visit
+    from knowtrail.retrieval.protocols import (
+        Candidates,
+        Request,
+        Response,
+        Vector,
+        Visit,
+    )
 
 pytestmark = pytest.mark.integration
 
@@ -531,6 +538,54 @@ def test_a_document_is_deleted_during_a_walk(
     assert (recorded, bool(gone)) == (not visited, visited)
     assert bool(result.warning) is visited
     assert (stored(own_isles) == 0) is visited
+
+
+class Deleted(CypherReader):
+    """A reader of a database from which somebody deletes the corpus before a hop."""
+
+    def __init__(self, connection: Connection, corpus: str, *, left: int) -> None:
+        super().__init__(connection, corpus=corpus)
+        self._own, self._corpus, self.left = connection, corpus, left
+
+    def _answer(self, request: Request) -> Response:
+        """Answer, without the corpus after some requests."""
+        if self.left == 0:
+            delete_corpus(self._own, self._corpus)
+        self.left -= 1
+        return super()._answer(request)
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "steps"),
+    [
+        ("query_traversal", 0, 0),
+        ("query_traversal", 1, 0),
+        ("query_traversal", 2, 1),
+        ("auto", 1, 0),
+        ("triangulation_geometric_3d", 1, 0),
+    ],
+)
+def test_the_corpus_is_deleted_during_a_walk(
+    own_isles: Connection,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    left: int,
+    steps: int,
+) -> None:
+    """What was read till then is returned and not stored."""
+    reader = Deleted(own_isles, "isles", left=left)
+    monkeypatch.setattr(
+        "knowtrail.retrieval.readers.opening.open_reader",
+        lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
+    )
+
+    result = traverse(own_isles, QUESTION, embedder=EMBEDDER, algorithm=name)
+
+    assert reader.left < 0
+    assert len(result.walk.steps) == steps
+    assert "corpus 'isles' changed meanwhile" in result.warning
+    assert result.traversal_id is None
+    assert stored(own_isles) == 0
 
 
 def test_a_corpus_without_edges(connection: Connection, server: Settings) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -12,11 +12,18 @@ from knowtrail.retrieval.algorithms import (
     ALGORITHMS,
     DEFAULT_ALGORITHM,
     DETERMINISTIC,
+    ENTRY_POINTS,
     PUBLISHED_ALGORITHMS,
+    _loaded,
+    _offered,
     algorithm,
 )
 from knowtrail.retrieval.algorithms.rules import OWN, PUBLISHED
 from knowtrail.retrieval.cli.traverse import search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def test_algorithms_are_found_by_name() -> None:
@@ -75,3 +82,52 @@ def test_an_unknown_name_lists_what_there_is() -> None:
     """The message names every algorithm, and the error is the user's to mend."""
     with pytest.raises(InputError, match=r"basic_retrieval.*query_traversal"):
         algorithm("zzz")
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Install a package that offers a class, an object, and what is no algorithm."""
+    (tmp_path / "others_walks.py").write_text(
+        "class Wander:\n"
+        "    name = 'wander'\n"
+        "    def walk(self, query, options):\n"
+        "        yield\n"
+        "made = Wander()\n",
+        "utf-8",
+    )
+    record = tmp_path / "others_walks-1.0.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Name: others-walks\nVersion: 1.0\n", "utf-8")
+    (record / "entry_points.txt").write_text(
+        f"[{ENTRY_POINTS}]\nwander = others_walks:Wander\nmade = others_walks:made\n"
+        "auto = others_walks:Wander\nnone = others_walks:__name__\n",
+        "utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for kept in (_offered, _loaded):
+        kept.cache_clear()
+    yield
+    for kept in (_offered, _loaded):
+        kept.cache_clear()
+
+
+@pytest.mark.usefixtures("package")
+def test_other_packages_offer_algorithms() -> None:
+    """A class is made, an object taken as it is, and each once; ours come first."""
+    wander, made = algorithm("wander"), algorithm("made")
+
+    assert (wander.name, made.name) == ("wander", "wander")
+    assert wander is algorithm("wander")
+    assert wander is not made
+    assert algorithm("auto") is ALGORITHMS["auto"]
+    with pytest.raises(UnknownAlgorithmError, match="did you mean 'wander'"):
+        algorithm("wandr")
+    with pytest.raises(InputError, match="'published' has no algorithm 'wander'"):
+        algorithm("wander", published=True)
+
+
+@pytest.mark.usefixtures("package")
+def test_an_entry_point_that_is_no_algorithm_is_refused() -> None:
+    """The message names the entry point and what it must be."""
+    with pytest.raises(InputError, match=r"'none' of knowtrail\.algorithms is other"):
+        algorithm("none")

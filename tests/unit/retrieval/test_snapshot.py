@@ -19,7 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knowtrail.graph.errors import SnapshotError, StorageError, VectorError
+from knowtrail.graph.errors import (
+    FilterError,
+    SnapshotError,
+    StorageError,
+    VectorError,
+)
 from knowtrail.retrieval.filters import parse_filter
 from knowtrail.retrieval.protocols import (
     AnchorRequest,
@@ -697,6 +702,9 @@ def test_anchors_are_exact_among_many_equal_vectors(tmp_path: Path) -> None:
         {"$or": [{"category": "Category 2"}, {"aliases": "Alias 1"}]},
         {"document.made": {"$ne": "today"}},
         {"title": "nowhere"},
+        {"title": {"$in": [GRAPH.chunks[0].title, *map(str, range(10_000))]}},
+        {"chunk.index": {"$nin": list(range(1, 10_001))}},
+        {"aliases": {"$nin": ["Alias 1", *map(str, range(10_000))]}},
     ],
 )
 def test_filters_pass_what_they_pass_in_memory(
@@ -721,6 +729,19 @@ def test_filters_pass_what_they_pass_in_memory(
     query = random_query(3)
     assert set(reader.anchors(query, 1).ids) == set(memory.anchors(query, 1).ids)
     assert around[0] == around[1]
+
+
+def test_a_filter_of_more_values_than_sqlite_takes_is_refused(tmp_path: Path) -> None:
+    """The message has both numbers, not the values."""
+    snapshot = opened(tmp_path, GRAPH, None).snapshot
+    with snapshot.reading():
+        snapshot.sql.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 9_999)
+    asked = parse_filter({"document.words": {"$in": list(range(10_000))}})
+
+    with pytest.raises(FilterError) as caught:
+        SnapshotReader(snapshot, filter=asked)
+
+    assert str(caught.value) == "The filter has 10,001 values: the most is 9,999."
 
 
 @pytest.mark.parametrize("asked", [None, {"theme": "birds"}])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -225,13 +224,19 @@ def test_nobody_waits_for_names_that_are_read_anew(
             reading.set()
             assert read.wait(10)
         result = SimpleNamespace(as_dict=lambda: {"by": name})
-        return SimpleNamespace(forward=lambda *_, **__: result)
+
+        async def answer(*_: object, **__: object) -> SimpleNamespace:
+            return result
+
+        return SimpleNamespace(aforward=answer)
 
     monkeypatch.setattr(live_pipeline, "open_pipeline", opening)
     monkeypatch.setattr(connection.Connection, "open", lambda _: None)
     monkeypatch.setattr(backend, "FRESH_SECONDS", 0.0)
     door = TemplateDoor(Settings(uri="neo4j://127.0.0.1:9"))
-    ask = partial(door.answered, {"question": "Archives?"}, "me")
+
+    def ask() -> dict[str, Any]:
+        return asyncio.run(door.answered({"question": "Archives?"}, "me"))
 
     first = ask()
     with ThreadPoolExecutor(1) as other:

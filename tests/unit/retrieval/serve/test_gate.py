@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.exceptions import HTTPException
 
-from knowtrail.retrieval.serve.gate import Gate, Threads, until_gone, within
+from knowtrail.graph.blocking import Threads
+from knowtrail.retrieval.corpora import aground
+from knowtrail.retrieval.serve.gate import Gate, until_gone, within
 
 
 async def _hold(gate: Gate, release: asyncio.Event) -> None:
@@ -152,3 +154,73 @@ async def test_place_is_held_until_the_last_thread_of_a_call_has_ended() -> None
     await asyncio.wait_for(following, 2)
     async with gate.place():
         pass
+
+
+class _Store:
+    """A database with one corpus, whose embedder nobody named."""
+
+    async def aread(self, name: str) -> list[dict[str, Any]]:
+        return [
+            {"name": "tales", "embedder": None, "query_prompt": "", "dimensions": 2}
+        ]
+
+
+class _Held:
+    """An embedder that takes its time where it is told to."""
+
+    name = "held"
+
+    def __init__(self, *, waits: bool = False) -> None:
+        self.begun, self.end = threading.Event(), threading.Event()
+        if not waits:
+            self.end.set()
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return a vector, once it may end."""
+        self.begun.set()
+        self.end.wait(5)
+        return [1.0, len(text)]
+
+
+async def _embedded(embedder: _Held) -> list[float]:
+    store: Any = _Store()
+    start = await aground(store, cast("Any", embedder), "Ice?", corpus="tales")
+    return list(start.query)
+
+
+async def test_embedding_waits_for_no_blocking_work() -> None:
+    """Where all threads of the loop are busy, a question is embedded all the same."""
+    loop, end = asyncio.get_running_loop(), threading.Event()
+    loop.set_default_executor(Threads(2))
+    busy = [asyncio.ensure_future(asyncio.to_thread(end.wait, 5)) for _ in range(4)]
+
+    try:
+        found = await asyncio.wait_for(_embedded(_Held()), 2)
+        working = [task for task in busy if not task.done()]
+    finally:
+        end.set()
+        await asyncio.gather(*busy)
+
+    assert found == [1.0, 4.0]
+    assert working == busy
+
+
+async def test_place_is_held_until_an_embedding_that_was_given_up_has_ended() -> None:
+    """The gate counts the threads of embedding too."""
+    gate, held, there = Gate(places=1, seconds=5), _Held(waits=True), asyncio.Event()
+
+    async def call() -> None:
+        async with gate.place():
+            await _embedded(held)
+
+    task = asyncio.create_task(call())
+    await asyncio.to_thread(held.begun.wait, 5)
+    task.cancel()
+    await asyncio.wait([task])
+    there.set()
+    following = asyncio.create_task(_hold(gate, there))
+    await asyncio.sleep(0.05)
+
+    assert not following.done()
+    held.end.set()
+    await asyncio.wait_for(following, 2)

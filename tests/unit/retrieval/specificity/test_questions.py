@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -284,6 +285,20 @@ def test_every_step_is_returned(pipeline: TemplatePipeline) -> None:
     assert "Archive" in result.relevant_classes
     assert set(result.seconds) >= {"understand", "slots", "query"}
     assert len(result.conversation.turns) == 1
+
+
+async def test_asynchronous_answers_are_the_same(pipeline: TemplatePipeline) -> None:
+    """They take the same arguments, and several can be asked at once."""
+    questions = ("Which archives are in Amsterdam?", "How many museums are in Utrecht?")
+
+    found = await asyncio.gather(
+        *(pipeline.aforward(each, language="en", k=3) for each in questions)
+    )
+
+    expected = [pipeline.forward(each, language="en", k=3) for each in questions]
+    assert [each.as_dict() for each in found] == [e.as_dict() for e in expected]
+    with pytest.raises(InputError, match="k is 0"):
+        await pipeline.aforward(questions[0], k=0)
 
 
 @pytest.mark.parametrize(
