@@ -99,10 +99,10 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
         async def given() -> AsyncIterator[Any]:
             yield input
 
-        async for piece in self._atransform_stream_with_config(
-            given(), self._apieces, config, **kwargs
-        ):
-            yield piece
+        whole = self._atransform_stream_with_config
+        async with aclosing(whole(given(), self._apieces, config, **kwargs)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
 
     def _ask(
         self, given: Any, run_manager: CallbackManagerForChainRun

@@ -15,14 +15,20 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import BaseTracer
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from knowtrail.graph import telemetry
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
+from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval import KnowtrailAsk, KnowtrailRetriever
 from knowtrail.retrieval.algorithms import BasicRetrieval
+from knowtrail.retrieval.ask import ask
 from knowtrail.retrieval.search import search
 from knowtrail.retrieval.traverse import compare
 from tests.contract.test_vector_store import LINES
@@ -310,6 +316,96 @@ def test_ask_is_a_runnable(retriever: KnowtrailRetriever) -> None:
     assert [d.page_content for d in told["context"]] == [LINES[2]]
     assert "".join(p.get("answer", "") for p in pieces) == "They weave wool."
     assert pieces[-1]["context"] == told["context"]
+
+
+STREAMED = {
+    ("KnowtrailAsk",),
+    ("KnowtrailAsk", "knowtrail.embed"),
+    ("KnowtrailAsk", "knowtrail.walk"),
+    ("KnowtrailAsk", "knowtrail.model"),
+    ("KnowtrailAsk", "knowtrail.model", "FakeListChatModel"),
+}
+
+
+def test_a_streamed_answer_has_child_runs(retriever: KnowtrailRetriever) -> None:
+    """They are those of a whole answer, ended without an error if it is left."""
+    asking = KnowtrailAsk(
+        retriever=retriever.model_copy(update={"model": replies(ANSWER)})
+    )
+    whole, pieces, left = Runs(), Runs(), Runs()
+
+    asking.invoke(LINES[2], {"callbacks": [whole]})
+    assert list(asking.stream(LINES[2], {"callbacks": [pieces]}))
+    some = asking.stream(LINES[2], {"callbacks": [left]})
+    next(some)
+    some.close()  # type: ignore[attr-defined]
+
+    assert set(whole.found) == set(pieces.found) == set(left.found) == STREAMED
+    assert len(pieces.found) == len(STREAMED)
+    assert "knowtrail.model" not in [*whole.failed, *pieces.failed, *left.failed]
+
+
+async def test_a_streamed_answer_has_child_runs_without_blocking(
+    stored: Connection, server: Settings
+) -> None:
+    """The same over asynchronous connections."""
+    assert server.uri is not None
+    whole, pieces, left = Runs(), Runs(), Runs()
+    retriever = KnowtrailRetriever.from_uri(
+        server.uri,
+        password=server.password,
+        embedder=EMBEDDER,
+        corpus="lines",
+        model=replies(ANSWER),
+    )
+    asking = KnowtrailAsk(retriever=retriever)
+    async with retriever:
+        await asking.ainvoke(LINES[2], {"callbacks": [whole]})
+        assert [p async for p in asking.astream(LINES[2], {"callbacks": [pieces]})]
+        some = asking.astream(LINES[2], {"callbacks": [left]})
+        await anext(some)
+        await some.aclose()  # type: ignore[attr-defined]
+
+    assert set(whole.found) == set(pieces.found) == set(left.found) == STREAMED
+    assert "knowtrail.model" not in [*whole.failed, *pieces.failed, *left.failed]
+
+
+def test_spans_of_an_ingest_and_an_answer_have_no_texts(
+    connection: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stage is told to OpenTelemetry, an answer in its order, by names alone."""
+    kept, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    monkeypatch.setattr(telemetry, "_TRACER", provider.get_tracer("knowtrail"))
+    document = RawDocument(source_id="1", title="Looms", raw=LINES[2])
+
+    report = ingest_corpus(
+        connection,
+        [ListSource([document])],
+        corpus="spans",
+        embedder=EMBEDDER,
+        settings=server,
+        options=IngestOptions(themes="none"),
+    )
+    stages = [each.name for each in kept.get_finished_spans()]
+    kept.clear()
+    ask(
+        connection,
+        LINES[2],
+        corpus="spans",
+        embedder=EMBEDDER,
+        model=LanguageModel(replies(ANSWER)),
+    )
+    answered = kept.get_finished_spans()
+
+    assert sorted(stages) == sorted(f"knowtrail.ingest.{s}" for s in report.seconds)
+    assert [each.name for each in answered] == [
+        *("knowtrail.embed", "knowtrail.walk", "knowtrail.model")
+    ]
+    for each in answered:
+        assert not each.events
+        assert LINES[2] not in each.to_json()
+        assert "weave" not in each.to_json()
 
 
 def test_a_history_makes_the_question_whole(retriever: KnowtrailRetriever) -> None:
