@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,8 @@ class NearGroup(click.Group):
             msg = f"No command {args[0]!r}.{hint} See {ctx.command_path} --help."
             raise click.UsageError(msg, ctx)
         found = super().resolve_command(ctx, args)
-        if not ctx.resilient_parsing:
+        # An SDK that could tell of it is there before: else nothing is imported for it.
+        if "opentelemetry" in sys.modules and not ctx.resilient_parsing:
             from knowtrail.graph.telemetry import span
 
             ctx.with_resource(span("command", command=f"{ctx.command_path} {found[0]}"))
