@@ -15,20 +15,14 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import BaseTracer
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from knowtrail.graph import telemetry
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval import KnowtrailAsk, KnowtrailRetriever
 from knowtrail.retrieval.algorithms import BasicRetrieval
-from knowtrail.retrieval.ask import ask
 from knowtrail.retrieval.search import search
 from knowtrail.retrieval.traverse import compare
 from tests.contract.test_vector_store import LINES
@@ -368,44 +362,6 @@ async def test_a_streamed_answer_has_child_runs_without_blocking(
 
     assert set(whole.found) == set(pieces.found) == set(left.found) == STREAMED
     assert "knowtrail.model" not in [*whole.failed, *pieces.failed, *left.failed]
-
-
-def test_spans_of_an_ingest_and_an_answer_have_no_texts(
-    connection: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each stage is told to OpenTelemetry, an answer in its order, by names alone."""
-    kept, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(kept))
-    monkeypatch.setattr(telemetry, "_TRACER", provider.get_tracer("knowtrail"))
-    document = RawDocument(source_id="1", title="Looms", raw=LINES[2])
-
-    report = ingest_corpus(
-        connection,
-        [ListSource([document])],
-        corpus="spans",
-        embedder=EMBEDDER,
-        settings=server,
-        options=IngestOptions(themes="none"),
-    )
-    stages = [each.name for each in kept.get_finished_spans()]
-    kept.clear()
-    ask(
-        connection,
-        LINES[2],
-        corpus="spans",
-        embedder=EMBEDDER,
-        model=LanguageModel(replies(ANSWER)),
-    )
-    answered = kept.get_finished_spans()
-
-    assert sorted(stages) == sorted(f"knowtrail.ingest.{s}" for s in report.seconds)
-    assert [each.name for each in answered] == [
-        *("knowtrail.embed", "knowtrail.walk", "knowtrail.model")
-    ]
-    for each in answered:
-        assert not each.events
-        assert LINES[2] not in each.to_json()
-        assert "weave" not in each.to_json()
 
 
 def test_a_history_makes_the_question_whole(retriever: KnowtrailRetriever) -> None:
