@@ -58,14 +58,15 @@ class Blocking:
         found = getattr(self.own, name[1:], None) if name[0] == "a" else None
         if found is None:
             return getattr(self.own, name)
-        return partial(_pieces if name == "astream" else _called, found)
+        return partial(apieces if name == "astream" else _called, found)
 
 
 async def _called(found: Any, *args: Any, **kwargs: Any) -> Any:
     return found(*args, **kwargs) if callable(found) else found
 
 
-async def _pieces(found: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
+async def apieces(found: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
+    """Yield what a function that blocks yields."""
     pieces = found(*args, **kwargs)
     with closing(pieces) if hasattr(pieces, "close") else nullcontext():
         for piece in pieces:

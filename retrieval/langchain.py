@@ -426,6 +426,9 @@ def child_run(
     try:
         with listening(partial(child_run, run.get_child())):
             yield
+    except GeneratorExit:  # the caller wants no more
+        run.on_chain_end({})
+        raise
     except BaseException as error:
         run.on_chain_error(error)
         raise

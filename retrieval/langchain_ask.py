@@ -13,27 +13,23 @@ from langchain_core.runnables.config import run_in_executor
 from langchain_core.runnables.utils import AddableDict
 from pydantic import ConfigDict
 
+from knowtrail.graph.blocking import blocking, each_at_once
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.telemetry import listening
-from knowtrail.retrieval.ask import (
-    ANSWER_SECONDS,
-    Answer,
-    aask,
-    aask_stream,
-    ask,
-    ask_stream,
-)
+from knowtrail.graph.telemetry import each_within, listening
+from knowtrail.retrieval.ask import ANSWER_SECONDS, Answer, aask, aask_stream, ask
 from knowtrail.retrieval.langchain import KnowtrailRetriever, child_run
 from knowtrail.retrieval.questions import WalkSettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
     from langchain_core.callbacks import (
         AsyncCallbackManagerForChainRun,
         CallbackManagerForChainRun,
     )
     from langchain_core.runnables import RunnableConfig
+
+    from knowtrail.graph.db.connection import AsyncConnection
 
 _WALK = {*WalkSettings.__annotations__} - {"embedder", "model", "settings"}
 
@@ -103,10 +99,10 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
         async def given() -> AsyncIterator[Any]:
             yield input
 
-        async for piece in self._atransform_stream_with_config(
-            given(), self._apieces, config, **kwargs
-        ):
-            yield piece
+        whole = self._atransform_stream_with_config
+        async with aclosing(whole(given(), self._apieces, config, **kwargs)) as pieces:  # type: ignore[type-var]
+            async for piece in pieces:
+                yield piece
 
     def _ask(
         self, given: Any, run_manager: CallbackManagerForChainRun
@@ -131,11 +127,8 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
     def _pieces(
         self, given: Iterator[Any], run_manager: CallbackManagerForChainRun
     ) -> Iterator[dict[str, Any]]:
-        arguments = self._arguments(next(given))
-        begun = False
-        for piece in ask_stream(self.retriever.open_connection(), **arguments):
-            yield _part(piece, begun=begun)
-            begun = True
+        connection = blocking(self.retriever.open_connection())
+        yield from each_at_once(self._parts(connection, next(given), run_manager))
 
     async def _apieces(
         self, given: AsyncIterator[Any], run_manager: AsyncCallbackManagerForChainRun
@@ -147,8 +140,19 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
         if connection is None:
             yield AddableDict(await self._aask(asked, run_manager))
             return
+        parts = self._parts(connection, asked, run_manager.get_sync())
+        async with aclosing(parts):
+            async for part in parts:
+                yield part
+
+    async def _parts(
+        self, connection: AsyncConnection, asked: Any, run: CallbackManagerForChainRun
+    ) -> AsyncGenerator[dict[str, Any]]:
+        pieces = each_within(
+            listening(partial(child_run, run.get_child())),
+            aask_stream(connection, **self._arguments(asked)),
+        )
         begun = False
-        pieces = aask_stream(connection, **self._arguments(asked))
         async with aclosing(pieces):
             async for piece in pieces:
                 yield _part(piece, begun=begun)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,19 @@ class NearGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; suggest a near name where there is none."""
+        """Find a command, with a span of it; suggest a near name if there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
             hint = near_name(args[0].casefold(), names, " Did you mean {!r}?")
             msg = f"No command {args[0]!r}.{hint} See {ctx.command_path} --help."
             raise click.UsageError(msg, ctx)
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        # An SDK that could tell of it is there before: else nothing is imported for it.
+        if "opentelemetry" in sys.modules and not ctx.resilient_parsing:
+            from knowtrail.graph.telemetry import span
+
+            ctx.with_resource(span("command", command=f"{ctx.command_path} {found[0]}"))
+        return found
 
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter

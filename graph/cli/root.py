@@ -220,16 +220,13 @@ def _told(error: BaseException, homes: list[Path], *, debug: bool) -> int:
         return USER_MISTAKE if mendable else FAILURE
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        click.echo(f"Error: {error.strerror or error}{where}.", err=True)
-        return FAILURE
-    if isinstance(error, MemoryError):
-        click.echo("Error: Out of memory: ask for less, or give it more.", err=True)
-        return FAILURE
-    what = " ".join(f"{type(error).__name__}: {error}".split())
-    click.echo(
-        f"Error: unexpected {what}. This is a defect: --debug shows where it is.",
-        err=True,
-    )
+        said = f"{error.strerror or error}{where}."
+    elif isinstance(error, MemoryError):
+        said = "Out of memory: ask for less, or give it more."
+    else:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        said = f"unexpected {what}. This is a defect: --debug shows where it is."
+    click.echo(f"Error: {said}", err=True)
     return FAILURE
 
 

@@ -18,6 +18,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Unpack
 
+from knowtrail.graph.blocking import apieces, at_once, each_at_once
 from knowtrail.graph.errors import InputError, MissingExtraError, ModelError
 from knowtrail.graph.models.faults import is_late, pause_before, reason_of, status_of
 from knowtrail.graph.models.ollama_client import (
@@ -32,7 +33,7 @@ from knowtrail.graph.models.ollama_client import (
 from knowtrail.graph.models.providers import address_of, provider_of, without_keys
 from knowtrail.graph.models.requests import ModelRequest
 from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, Settings
-from knowtrail.graph.telemetry import span
+from knowtrail.graph.telemetry import each_within, span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterator
@@ -139,28 +140,33 @@ class LanguageModel:
             ModelError: If the model's server is down or refuses.
         """
         request = self._request(prompt=prompt, **wishes)
-        whole: BaseMessage | None = None
-        try:
-            with span("model", model=self.name):
-                for chunk in self._chunks(request, seconds):
-                    whole = _joined(whole, chunk)
-        except (InputError, TimeoutError) as error:
-            return self._as_reply(whole, request, error)
-        return self._as_reply(whole, request)
+        return at_once(self._whole(request, apieces(self._chunks, request, seconds)))
 
     async def areply(
         self, prompt: str, *, seconds: float = 60.0, **wishes: Unpack[AnswerWishes]
     ) -> ModelReply:
         """Do as `reply` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, **wishes)
+        return await self._whole(request, self._achunks(request, seconds))
+
+    async def _whole(
+        self, request: ModelRequest, chunks: AsyncGenerator[BaseMessage]
+    ) -> ModelReply:
+        """Return chunks as a reply, with what ended them too early."""
         whole: BaseMessage | None = None
+        told: dict[str, Any] = {}
         try:
             with span("model", model=self.name):
-                async for chunk in self._achunks(request, seconds):
-                    whole = _joined(whole, chunk)
+                async for chunk in chunks:
+                    whole = chunk if whole is None else whole + chunk  # type: ignore[assignment]
         except (InputError, TimeoutError) as error:
-            return self._as_reply(whole, request, error)
-        return self._as_reply(whole, request)
+            told = {"error": str(error), "late": isinstance(error, TimeoutError)}
+        reply = _reply(whole)
+        # A model named as no Ollama's is only told the schema, and fences the JSON.
+        fenced = _FENCED.fullmatch(reply.text)
+        if fenced and request.schema is not None and self._is_named:
+            told["text"] = fenced[1]
+        return replace(reply, **told)
 
     def stream(
         self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
@@ -174,21 +180,20 @@ class LanguageModel:
             InputError: If the prompt is too long for the model.
         """
         request = self._request(prompt=prompt, schema=schema)
-        try:
-            for chunk in self._chunks(request, seconds):
-                if text := str(chunk.text):
-                    yield text
-        except TimeoutError as error:
-            raise ModelError(str(error)) from error
+        return each_at_once(self._texts(apieces(self._chunks, request, seconds)))
 
-    async def astream(
+    def astream(
         self, prompt: str, *, schema: AnswerForm = None, seconds: float = 60.0
     ) -> AsyncGenerator[str]:
         """Do as `stream` does, without blocking; the time limit is exact."""
         request = self._request(prompt=prompt, schema=schema)
+        return self._texts(self._achunks(request, seconds))
+
+    async def _texts(self, chunks: AsyncGenerator[BaseMessage]) -> AsyncGenerator[str]:
+        pieces = each_within(span("model", model=self.name), chunks)
         try:
-            async with aclosing(self._achunks(request, seconds)) as chunks:
-                async for chunk in chunks:
+            async with aclosing(pieces):
+                async for chunk in pieces:
                     if text := str(chunk.text):
                         yield text
         except TimeoutError as error:
@@ -276,22 +281,6 @@ class LanguageModel:
             and status_of(error) == 400
             and "temperature" in str(error)
         )
-
-    def _as_reply(
-        self,
-        message: BaseMessage | None,
-        request: ModelRequest,
-        error: Exception | None = None,
-    ) -> ModelReply:
-        """Return a message as a reply."""
-        # A model named as no Ollama's is only told the schema, and fences the JSON.
-        reply = _reply(message)
-        fenced = _FENCED.fullmatch(reply.text)
-        if fenced and request.schema is not None and self._is_named:
-            reply = replace(reply, text=fenced[1])
-        if error is None:
-            return reply
-        return replace(reply, error=str(error), late=isinstance(error, TimeoutError))
 
     @contextmanager
     def _translated(self, seconds: float) -> Iterator[None]:
@@ -433,11 +422,6 @@ def _line(text: str) -> str:
 def _own_name(chat: BaseChatModel) -> str:
     names = [getattr(chat, attribute, None) for attribute in ("model", "model_name")]
     return next((n for n in names if isinstance(n, str) and n), type(chat).__name__)
-
-
-def _joined(whole: BaseMessage | None, chunk: BaseMessage) -> BaseMessage:
-    joined: BaseMessage = chunk if whole is None else whole + chunk  # type: ignore[assignment]
-    return joined
 
 
 def _reply(message: BaseMessage | None) -> ModelReply:

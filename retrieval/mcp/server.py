@@ -16,6 +16,7 @@ from mcp_types import ToolAnnotations
 
 from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import KnowtrailError
+from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.mcp.tools import SECONDS, STATEMENT_SECONDS, TEXTS, Tools
 from knowtrail.retrieval.serve.guard import Guard
 from knowtrail.retrieval.serve.http_server import run_app
@@ -87,25 +88,18 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
         *(tools.explain_walk, tools.read_passage, tools.neighbours),
         *(tools.path_between, tools.read_cypher, tools.schema, tools.ask_templates),
     )
-    for tool in reading:
-        reads = ToolAnnotations(
-            read_only_hint=tool.__name__ not in kept,
-            destructive_hint=False,
-            idempotent_hint=tool.__name__ not in kept,
+    changing = (tools.ingest_text, tools.forget_document) if write else ()
+    for tool in (*reading, *changing):
+        changes, again = tool in changing, tool.__name__ not in kept
+        hints = ToolAnnotations(
+            read_only_hint=again and not changes,
+            destructive_hint=changes,
+            idempotent_hint=again,
             open_world_hint=False,
         )
         seconds = STATEMENT_SECONDS if tool == tools.read_cypher else SECONDS
-        server.add_tool(_limited(tool, seconds=seconds), annotations=reads)
-    if write:
-        changing: tuple[Asked, ...] = (tools.ingest_text, tools.forget_document)
-        for tool in changing:
-            changes = ToolAnnotations(
-                read_only_hint=False,
-                destructive_hint=True,
-                idempotent_hint=True,
-                open_world_hint=False,
-            )
-            server.add_tool(_limited(tool, seconds=None), annotations=changes)
+        limited = _limited(tool, seconds=None if changes else seconds)
+        server.add_tool(limited, annotations=hints)
     _add_resources(server, tools)
     _add_prompts(server)
     return server
@@ -122,7 +116,8 @@ def _limited(tool: Asked, *, seconds: float | None = SECONDS) -> Asked:
                 asyncio.timeout(seconds) as limit,
                 _beating(beating, tool.__name__),
             ):
-                return await tool(**given)
+                with span("tool", tool=tool.__name__):
+                    return await tool(**given)
         except TimeoutError as error:
             if not limit.expired():  # of a model or a server that was asked
                 msg = (
@@ -150,14 +145,12 @@ async def _beating(context: Context[Any] | None, name: str) -> AsyncIterator[Non
             passed = time.monotonic() - began
             await asked.report_progress(passed, message=f"{name}: {passed:.1f} s")
 
-    if context is None:
-        yield
-        return
-    task = asyncio.create_task(beat(context))
+    task = None if context is None else asyncio.create_task(beat(context))
     try:
         yield
     finally:
-        task.cancel()
+        if task is not None:
+            task.cancel()
 
 
 def _add_resources(server: MCPServer[Any], tools: Tools) -> None:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from knowtrail.graph.blocking import at_once, blocking
 from knowtrail.graph.cli.rows import shown_value
@@ -273,34 +273,32 @@ class Procedure:
         return "record" in self.options
 
 
+class CallSettings(TypedDict, total=False):
+    """What else a call is given.
+
+    Where walks may not be stored, that wins over the option `record`. `on_text` is
+    given the text of `ask` as it comes.
+    """
+
+    embedder: Embedder | None
+    settings: Settings | None
+    may_record: bool
+    on_text: Callable[[str], object] | None
+
+
 def call(
     name: str,
     connection: Connection,
     arguments: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
-    *,
-    embedder: Embedder | None = None,
-    settings: Settings | None = None,
-    may_record: bool = True,
-    on_text: Callable[[str], object] | None = None,
+    **asked: Unpack[CallSettings],
 ) -> list[Row]:
     """Run a procedure and return its rows.
 
-    Arguments and options have camelCase names. Where walks may not be stored, that wins
-    over the option `record`. `on_text` is given the text of `ask` as it comes. Raises
-    `InputError` if the procedure, an argument or an option is no good.
+    Arguments and options have camelCase names. Raises `InputError` if the procedure, an
+    argument or an option is no good.
     """
-    calling = acall(
-        name,
-        blocking(connection),
-        arguments,
-        options,
-        embedder=embedder,
-        settings=settings,
-        may_record=may_record,
-        on_text=on_text,
-    )
-    return at_once(calling)
+    return at_once(acall(name, blocking(connection), arguments, options, **asked))
 
 
 async def acall(

@@ -56,8 +56,6 @@ DESCRIPTION = (
 )
 T = TypeVar("T")
 CSV = "text/csv"
-STREAMING = frozenset({"ask"})
-"""Procedures that give text before their rows."""
 _ESCAPES = frozenset({"neo4j", "rfc4180"})
 
 
@@ -142,12 +140,10 @@ class _Routes:
         _add(app, "/ready", self.ready)
         _add(app, "/metrics", self.metrics, described=metrics_description())
         if self.templates is not None:
+            by_template = _handler(partial(self.by_template, self.templates))
             for method in ("GET", "POST"):
-                _add(
-                    *(app, "/templates", _handler(self.by_template)),
-                    method=method,
-                    described=template_description(method),
-                )
+                described = template_description(method)
+                _add(app, "/templates", by_template, method=method, described=described)
         _add(app, "/procedures", self.listing)
         _add(app, "/procedures", self.listing, method="POST")
         for procedure in PROCEDURES.values():
@@ -155,7 +151,7 @@ class _Routes:
                 "": ("application/json", self.as_json),
                 ".csv": (CSV, self.as_csv),
             }
-            if procedure.name in STREAMING:
+            if procedure.speaks:
                 forms[".ndjson"] = (LINES, self.as_lines)
             for ending, (media_type, form) in forms.items():
                 handler = _handler(partial(form, procedure))
@@ -210,12 +206,10 @@ class _Routes:
 
         return Response(metrics_text(), media_type=CONTENT_TYPE)
 
-    async def by_template(self, request: Request) -> Response:
+    async def by_template(self, templates: TemplateDoor, request: Request) -> Response:
         """Answer a question by a template, with every step."""
         call = await asked(request)
-        if self.templates is None:
-            raise HTTPException(404, "Not Found")
-        answer = partial(self.templates.answer, call, request.state.caller)
+        answer = partial(templates.answer, call, request.state.caller)
         found = await until_gone(self._in_place(answer), request.receive)
         return JSONResponse(plain_value(found))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.db.user_statements import aread_statement
 from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.telemetry import each_within, span
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
 from knowtrail.retrieval.procedures import acall
@@ -73,13 +74,11 @@ class GraphBackend:
                     connection, None, "ice", corpus=one.name, settings=settings
                 )
             self._models = "ok"
-        except KnowtrailError as error:
-            self._models = NOT_LOADED
-            _LOG.error("No embedder: %s", error)
         except Exception as error:  # libraries of models raise what they like
             self._models = NOT_LOADED
-            _LOG.error("No embedder: %s", type(error).__name__)
-            _LOG.debug("No embedder", exc_info=True)
+            ours = isinstance(error, KnowtrailError)
+            _LOG.error("No embedder: %s", error if ours else type(error).__name__)
+            _LOG.debug("No embedder", exc_info=not ours)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]
@@ -98,7 +97,10 @@ class GraphBackend:
         """Yield the text of an answer as the model gives it, then the row."""
         options = self._with_corpus(options)
         asked = keywords(name, arguments, options, settings=self._settings)
-        pieces = aask_stream(self._connection, settings=self._settings, **asked)
+        pieces = each_within(
+            span("procedure", procedure=name),
+            aask_stream(self._connection, settings=self._settings, **asked),
+        )
         with camel_case_errors():
             async with aclosing(pieces):
                 async for piece in pieces:
@@ -141,8 +143,6 @@ class GraphBackend:
 
     def _with_corpus(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options with the settings' corpus where they name none."""
-        if self._settings.corpus is None:
-            return dict(options)
         return {"corpus": self._settings.corpus, **options}
 
 
@@ -187,7 +187,8 @@ class TemplateDoor:
                 raise InputError(f"{name} is {shown_value(values[name])}: give a text.")
         if "question" not in values:
             raise InputError("There is no question: give question.")
-        return await self.answered(values, caller)
+        with span("templates"):
+            return await self.answered(values, caller)
 
     async def answered(self, values: dict[str, Any], caller: str) -> dict[str, Any]:
         """Answer; values and caller are those of `answer`."""

@@ -312,6 +312,58 @@ def test_ask_is_a_runnable(retriever: KnowtrailRetriever) -> None:
     assert pieces[-1]["context"] == told["context"]
 
 
+STREAMED = {
+    ("KnowtrailAsk",),
+    ("KnowtrailAsk", "knowtrail.embed"),
+    ("KnowtrailAsk", "knowtrail.walk"),
+    ("KnowtrailAsk", "knowtrail.model"),
+    ("KnowtrailAsk", "knowtrail.model", "FakeListChatModel"),
+}
+
+
+def test_a_streamed_answer_has_child_runs(retriever: KnowtrailRetriever) -> None:
+    """They are those of a whole answer, ended without an error if it is left."""
+    asking = KnowtrailAsk(
+        retriever=retriever.model_copy(update={"model": replies(ANSWER)})
+    )
+    whole, pieces, left = Runs(), Runs(), Runs()
+
+    asking.invoke(LINES[2], {"callbacks": [whole]})
+    assert list(asking.stream(LINES[2], {"callbacks": [pieces]}))
+    some = asking.stream(LINES[2], {"callbacks": [left]})
+    next(some)
+    some.close()  # type: ignore[attr-defined]
+
+    assert set(whole.found) == set(pieces.found) == set(left.found) == STREAMED
+    assert len(pieces.found) == len(STREAMED)
+    assert "knowtrail.model" not in [*whole.failed, *pieces.failed, *left.failed]
+
+
+async def test_a_streamed_answer_has_child_runs_without_blocking(
+    stored: Connection, server: Settings
+) -> None:
+    """The same over asynchronous connections."""
+    assert server.uri is not None
+    whole, pieces, left = Runs(), Runs(), Runs()
+    retriever = KnowtrailRetriever.from_uri(
+        server.uri,
+        password=server.password,
+        embedder=EMBEDDER,
+        corpus="lines",
+        model=replies(ANSWER),
+    )
+    asking = KnowtrailAsk(retriever=retriever)
+    async with retriever:
+        await asking.ainvoke(LINES[2], {"callbacks": [whole]})
+        assert [p async for p in asking.astream(LINES[2], {"callbacks": [pieces]})]
+        some = asking.astream(LINES[2], {"callbacks": [left]})
+        await anext(some)
+        await some.aclose()  # type: ignore[attr-defined]
+
+    assert set(whole.found) == set(pieces.found) == set(left.found) == STREAMED
+    assert "knowtrail.model" not in [*whole.failed, *pieces.failed, *left.failed]
+
+
 def test_a_history_makes_the_question_whole(retriever: KnowtrailRetriever) -> None:
     """The model is asked for a question that stands alone, which is then answered."""
     whole = json.dumps({"question": LINES[2]})
