@@ -123,8 +123,8 @@ class SnapshotReader:
             VectorError: If the vector has another length than those of the corpus.
         """
         if self.index is not None:
-            more = {"documents": documents, "words": words, "texts": texts}
-            return cast("Candidates", self.index.anchors(vector, k, **more))
+            wish = {"documents": documents, "words": words, "texts": texts}
+            return cast("Candidates", self.index.anchors(vector, k, **wish))
         if len(vector) != self.snapshot.facts.dimensions:
             raise VectorError(
                 f"The question's vector has {len(vector)} dimensions, the snapshot's "

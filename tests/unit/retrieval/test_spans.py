@@ -187,9 +187,9 @@ async def test_a_tool_is_told_of(spans: InMemorySpanExporter) -> None:
 async def test_questions_by_templates_are_told_of(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each is a span, and what a thread does for it is below."""
+    """Each is a span, and what is done for it is below."""
 
-    def answered(*_: object) -> dict[str, Any]:
+    async def answered(*_: object) -> dict[str, Any]:
         with span("inner"):
             return {}
 
