@@ -88,7 +88,8 @@ async def in_thread(
 ) -> T:
     """Return what a function returns, called in a thread unless the caller blocks.
 
-    It is one of those that embed and make models ready, which no other work delays.
+    It is one of those that embed and make models ready: no reading, reranking or
+    template delays it.
     """
     if isinstance(connection, Blocking):
         return function(*args)

@@ -43,7 +43,8 @@ def span(name: str, **attributes: str | int | float | bool | None) -> Iterator[N
         try:
             yield
         except Exception as error:
-            own.set_status(trace.StatusCode.ERROR, type(error).__name__)
+            if getattr(error, "exit_code", 1):  # else a command is done, as by --help
+                own.set_status(trace.StatusCode.ERROR, type(error).__name__)
             raise
 
 

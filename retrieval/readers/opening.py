@@ -9,15 +9,24 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from knowtrail.graph.blocking import Blocking
+from knowtrail.graph.errors import DatabaseError
 from knowtrail.retrieval.driving import Answering
+from knowtrail.retrieval.protocols import AnchorRequest
 from knowtrail.retrieval.questions import needs_words
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
-    from knowtrail.retrieval.protocols import AsyncGraphReader, GraphReader
+    from knowtrail.retrieval.protocols import (
+        AsyncGraphReader,
+        GraphReader,
+        Request,
+        Response,
+    )
     from knowtrail.retrieval.questions import Task
     from knowtrail.retrieval.readers.snapshot import SnapshotReader
 
@@ -50,23 +59,44 @@ def open_reader(
     return _opened(CypherReader, connection, corpus, task, settings)
 
 
+class _Indexed:
+    """A snapshot that has the database's index find where a walk starts."""
+
+    def __init__(self, snapshot: AsyncGraphReader, index: AsyncGraphReader) -> None:
+        self._snapshot = snapshot
+        self._index = index
+
+    async def aanswer(self, request: Request) -> Response:
+        """Return what the index finds for a vector, and all else of the snapshot."""
+        if isinstance(request, AnchorRequest) and not request.words:
+            try:
+                return await self._index.aanswer(request)
+            except DatabaseError as error:  # such as an index that is being built
+                _LOG.info("Comparing every vector of the snapshot: %s", error)
+                self._index = self._snapshot
+        return await self._snapshot.aanswer(request)
+
+
 def _opened(
     over: Any,
     connection: Connection | AsyncConnection,
     corpus: CorpusInfo,
     task: Task,
     settings: Settings | None,
+    answering: Callable[[Any], AsyncGraphReader] | None = None,
 ) -> OpenReader[Any]:
     if task.algorithm.name == "auto" and task.options.max_hops and not corpus.terms:
         _warn(corpus)
     reader = over(
         connection, corpus=corpus.name, filter=task.filter, state=corpus.state
     )
-    if (snapshot := _snapshot(corpus, task, settings)) is None:
-        return OpenReader(reader=reader, name="cypher")
-    if task.reader == "auto" and snapshot.snapshot.facts.chunks > MOST_COMPARED:
-        snapshot.index = reader
-    return OpenReader(reader=snapshot, name="snapshot")
+    snapshot, same = _snapshot(corpus, task, settings), answering or (lambda one: one)
+    if snapshot is None:
+        return OpenReader(reader=same(reader), name="cypher")
+    if answering and task.reader == "auto" and snapshot.compared > MOST_COMPARED:
+        indexed = _Indexed(same(snapshot), same(reader))
+        return OpenReader(reader=indexed, name="snapshot")
+    return OpenReader(reader=same(snapshot), name="snapshot")
 
 
 async def open_areader(
@@ -80,11 +110,11 @@ async def open_areader(
 
     A snapshot is opened, and a filter decided for its chunks, in a thread.
     """
+    asked = (corpus, task, settings)
     if isinstance(connection, Blocking):
-        opened = open_reader(connection.own, corpus, task, settings=settings)
-        return OpenReader(reader=Answering(opened.reader), name=opened.name)
-    asked = (AsyncCypherReader, connection, corpus, task, settings)
-    return await asyncio.to_thread(_opened, *asked)
+        return _opened(CypherReader, connection.own, *asked, Answering)
+    own = (AsyncCypherReader, connection, *asked, lambda reader: reader)
+    return await asyncio.to_thread(_opened, *own)
 
 
 @lru_cache(maxsize=16)

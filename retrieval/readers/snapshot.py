@@ -13,7 +13,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,8 +91,8 @@ class SnapshotReader:
     """A `GraphReader` and `AsyncGraphReader` over a snapshot; safe among threads.
 
     The snapshot stays open as long as the reader is used. Where it turns out to be
-    damaged, every method raises `SnapshotError`. Where it has an `index`, a reader of
-    its own kind over the same corpus, that one is asked for anchors.
+    damaged, every method raises `SnapshotError`. So many chunks are `compared` where
+    anchors are looked for.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class SnapshotReader:
     ) -> None:
         """Prepare a reader of what passes, at the anchor and at every hop."""
         self.snapshot = snapshot
-        self.index: Any = None
         self._vectors = snapshot.vectors
         self._passing = None if filter is None else passing(snapshot, filter)
+        self.compared = len(self._vectors if self._passing is None else self._passing)
 
     def anchors(
         self,
@@ -122,9 +122,6 @@ class SnapshotReader:
             SnapshotError: If the snapshot is damaged.
             VectorError: If the vector has another length than those of the corpus.
         """
-        if self.index is not None:
-            wish = {"documents": documents, "words": words, "texts": texts}
-            return cast("Candidates", self.index.anchors(vector, k, **wish))
         if len(vector) != self.snapshot.facts.dimensions:
             raise VectorError(
                 f"The question's vector has {len(vector)} dimensions, the snapshot's "
@@ -299,8 +296,6 @@ class SnapshotReader:
 
     async def aanswer(self, request: Request) -> Response:
         """Answer as the methods do; in a thread where it may take long."""
-        if self.index is not None and isinstance(request, AnchorRequest):
-            return cast("Response", await self.index.aanswer(request))
         fits = isinstance(request, ProjectionRequest) and request.query is not None
         if fits or isinstance(request, AnchorRequest):
             return await asyncio.to_thread(answered, self, request)

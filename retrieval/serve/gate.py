@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -66,9 +66,12 @@ class Gate:
             self._free.release()
             return
         loop = asyncio.get_running_loop()
-        working.add_done_callback(
-            lambda _: loop.call_soon_threadsafe(self._leave, work)
-        )
+
+        def done(_: object) -> None:
+            with suppress(RuntimeError):  # the server has ended, and its loop
+                loop.call_soon_threadsafe(self._leave, work)
+
+        working.add_done_callback(done)
 
 
 async def within(end: float, seconds: float, work: Awaitable[T]) -> T:

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from knowtrail.graph.errors import SnapshotError
 from knowtrail.graph.files import file_digest, private
+from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.vector_file import storage_errors
 from knowtrail.retrieval.projection import Moments, fit_projection
 from knowtrail.retrieval.snapshot.source import (
@@ -55,15 +56,8 @@ SCALES = "chunk_scales.npy"
 TEXTS = "chunk_texts.bin"
 """The texts of the chunks, end to end, of which many are read at a time."""
 _FILES = {ROWS, CHUNKS, SENTENCES, SCALES, TEXTS}
-LONG_PROPERTIES = frozenset({
-    "linkEnds",
-    "linkStarts",
-    "linkTargets",
-    "sectionLevels",
-    "sectionStarts",
-    "sectionTitles",
-    "text",
-})
+_SQL: dict[str, Any] = packaged(__package__, "files.toml")
+LONG_PROPERTIES = frozenset(_SQL["long_properties"])
 """Properties of documents that have no index, since filters seldom ask for them."""
 _OTHER, _BOOLEAN, _NUMBER, _STRING = range(4)
 """Groups of types within which values are compared, as Cypher does."""
@@ -78,9 +72,6 @@ _REFUSALS = {
 """What SQLite says of a disk that refuses, a quota and a limit of size among it."""
 _BLOCK = 4096
 
-_OUTSIDE = """
-SELECT 1 FROM draft.edge WHERE target NOT IN (SELECT id FROM draft.chunk)
-"""
 _TABLES, _FINISH = (
     Path(__file__).with_name(name).read_text("utf-8")
     for name in ("tables.sql", "finish.sql")
@@ -319,7 +310,7 @@ class SnapshotWriter:
                 self._header(name, self._counts[count])
                 self._files[name].flush()
             self._sql.execute("CREATE UNIQUE INDEX draft.draft_id ON chunk (id)")
-            if self._sql.execute(_OUTSIDE).fetchone():
+            if self._sql.execute(_SQL["outside"]).fetchone():
                 raise SnapshotError(
                     f"Edges of corpus {self._mark.corpus!r} lead out of it: see "
                     "knowtrail corpus verify."
@@ -546,19 +537,14 @@ class Snapshot:
 
     def document(self, row: int) -> StoredDocument:
         """Return a document as it can be appended to another generation."""
-        *mark, chunk, sentence, head, properties = self.sql.execute(
-            "SELECT id, version, chunks, edges, first_chunk, first_sentence, head, "
-            "properties FROM document WHERE row = ?",
-            (row,),
-        ).fetchone()
-        (after,) = self.sql.execute(
-            "SELECT coalesce((SELECT first_sentence FROM document WHERE row = ?), ?)",
-            (row + 1, self.facts.sentences),
-        ).fetchone()
+        found = self.sql.execute(_SQL["document"], (row,)).fetchone()
+        *mark, chunk, sentence, head, properties = found
+        following = (row + 1, self.facts.sentences)
+        (after,) = self.sql.execute(_SQL["sentence_after"], following).fetchone()
         stop = chunk + mark[2]
-        columns = self.sql.execute(_STORED_CHUNKS, (chunk, stop)).fetchall()
+        columns = self.sql.execute(_SQL["chunks"], (chunk, stop)).fetchall()
         terms = unpacked(*(c[10] for c in columns)).tolist()
-        names = dict(self.of(_NAMES, terms))
+        names = dict(self.of(_SQL["names"], terms))
         return StoredDocument(
             mark=DocumentMark(*mark),
             head=head,
@@ -576,21 +562,9 @@ class Snapshot:
                 for c in columns
             ],
             vectors=self.vectors[chunk:stop],
-            sentences=self.sql.execute(
-                'SELECT id, text, "index", startChar, endChar FROM sentence '
-                "WHERE row >= ? AND row < ? ORDER BY row",
-                (sentence, after),
-            ).fetchall(),
+            sentences=self.sql.execute(_SQL["sentences"], (sentence, after)).fetchall(),
             sentence_vectors=self.sentence_vectors[sentence:after],
         )
-
-
-_STORED_CHUNKS = """
-SELECT id, "index", firstSentence, lastSentence, startChar, endChar, text_start,
-  text_stop, extras, sentences, terms, neighbour_ids
-FROM chunk WHERE row >= ? AND row < ? ORDER BY row
-"""
-_NAMES = "SELECT row, name FROM term WHERE row IN (SELECT value FROM json_each(?))"
 
 
 def _lower_has(value: bytes, part: bytes) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import cloudpickle
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
@@ -283,9 +284,11 @@ def test_processes_take_a_retriever(stored: Connection, server: Settings) -> Non
 
     assert found == expected
     assert copied.invoke(LINES[0]) == expected
-    read = pickle.loads(pickle.dumps(copied))  # noqa: S301 - our own
-    assert read.invoke(LINES[0]) == expected
-    for each in (retriever, copied, read):
+    for pickler in (pickle, cloudpickle):  # the second is what joblib and Ray use
+        read = pickler.loads(pickler.dumps(copied))
+        assert read.invoke(LINES[0]) == expected
+        read.close()
+    for each in (retriever, copied):
         each.close()
 
 

@@ -16,7 +16,11 @@ from knowtrail.graph.db.connection import (
     Connection,
 )
 from knowtrail.graph.db.schema import delete_data
-from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
+from knowtrail.graph.errors import (
+    DatabaseError,
+    SnapshotError,
+    UnknownCorpusError,
+)
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.options import IngestOptions
@@ -220,7 +224,7 @@ async def test_a_large_corpus_is_searched_by_the_index(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Above so many chunks no vectors of the snapshot are compared, unless asked to."""
+    """Above so many chunks no vectors are compared, unless asked to or need be."""
     ingest([article(n, sentences=9) for n in range(12)])
     build_snapshot(tmp_path, CorpusSource(connection, "made"))
     asked: dict[str, Any] = {
@@ -233,6 +237,13 @@ async def test_a_large_corpus_is_searched_by_the_index(
     whole = search(connection, "What is in Article 3?", **asked)
     assert whole.walk.parameters["reader"] == "snapshot"
     monkeypatch.setattr("knowtrail.retrieval.readers.opening.MOST_COMPARED", 5)
+
+    def refused(*_: object, **__: object) -> None:
+        raise DatabaseError("The index is being built.")
+
+    with monkeypatch.context() as without:
+        without.setattr(CypherReader, "anchors", refused)
+        assert search(connection, "What is in Article 3?", **asked).hits == whole.hits
     monkeypatch.setattr(SnapshotReader, "_nearest", None)
 
     indexed = search(connection, "What is in Article 3?", **asked)
