@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 MOST_COMPARED = 100_000
-"""Chunks of a snapshot up to which all vectors are compared, as the index is slower."""
+"""Chunks of a snapshot up to which all vectors are compared, in some 20 ms."""
 ReaderT = TypeVar("ReaderT", covariant=True)
 
 
