@@ -111,18 +111,20 @@ def tag_of(clause: Clause, params: dict[str, Any]) -> str:
 
 
 def has_title(clause: Clause) -> TypeGuard[Compare]:
-    """Return whether a clause asks for documents of one title."""
+    """Return whether a clause asks for documents of one title, or of some."""
     title = Field(owner="document", name="title")
     if not isinstance(clause, Compare) or clause.field != title:
         return False
-    return clause.operator == "$eq" and isinstance(clause.value, str)
+    titles = clause.value if clause.operator == "$in" else [clause.value]
+    return clause.operator in {"$eq", "$in"} and all(isinstance(t, str) for t in titles)
 
 
 def title_key_of(clause: Compare, params: dict[str, Any]) -> str:
-    """Return the test of the title that an index answers; it passes a little more."""
+    """Return the test of titles that an index answers; it passes a little more."""
     name = f"filter{len(params)}"
-    params[name] = normalise_title(clause.value)
-    return f"document.titleKey = ${name}"
+    titles = clause.value if clause.operator == "$in" else [clause.value]
+    params[name] = sorted(set(map(normalise_title, titles)))
+    return f"document.titleKey IN ${name}"
 
 
 def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:

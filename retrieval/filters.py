@@ -111,6 +111,10 @@ class Filter:
         tests += [title_key_of(part, params) for part in of_document if has_title(part)]
         where = " AND ".join(["document.corpus = $corpus", *tests])
         tag = next(filter(None, (tag_of(part, params) for part in of_document)), "")
+        if len(of_document) < len(parts) and not tag and len(tests) == len(of_document):
+            # Without a title or a tag the planner chooses: properties have indexes.
+            both = "(document:Document {corpus: $corpus})<-[:FROM_DOCUMENT]-"
+            return f"MATCH {both}(c:Chunk {{corpus: $corpus}})", predicate, params
         start = f"{tag}MATCH (document:Document) WHERE {where} WITH document "
         start += "MATCH (document)<-[:FROM_DOCUMENT]-(c:Chunk)"
         return start, predicate, params

@@ -846,6 +846,47 @@ def test_what_few_chunks_pass_is_one_round_trip(
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize(
+    ("given_filter", "index"),
+    [
+        ({"title": {"$in": ["Page 1 of 12", "x"]}}, "Document(corpus, titleKey)"),
+        ({"category": "Category 3"}, "Category(corpus, name)"),
+        ({"theme": {"$in": ["a", "b"]}}, "Theme(corpus, name)"),
+        ({"chunk.index": {"$lt": 2}, "language": "en"}, "c:Chunk(corpus, index)"),
+        ({"chunk.index": 2, "document.year": {"$ne": 1}}, "c:Chunk(corpus, index)"),
+        ({"language": "en", "document.year": 3}, "document:Document(corpus, year)"),
+    ],
+)
+def test_a_filter_begins_at_what_has_an_index(
+    mixed: tuple[Connection, MemoryGraph, MemoryGraph],
+    monkeypatch: pytest.MonkeyPatch,
+    given_filter: dict[str, Any],
+    index: str,
+) -> None:
+    """Titles, tags and indexed properties are sought, whatever is asked beside."""
+    connection, large, _ = mixed
+    apply_schema(connection, filters=["document.year", "chunk.index"])
+    connection.run_schema("CALL db.prepareForReplanning()")
+    parsed = parse_filter(given_filter)
+    reader = CypherReader(connection, corpus="large", filter=parsed)
+    asked: list[tuple[str, dict[str, Any]]] = []
+    plain = reader._reader._connection.avalues
+
+    async def values(text: str, params: dict[str, Any]) -> Any:
+        asked.append((text, params))
+        return await plain(text, params)
+
+    monkeypatch.setattr(reader._reader._connection, "avalues", values)
+
+    found = reader.anchors(random_query(1), 5)
+
+    wanted = MemoryReader(large, filter=parsed).anchors(random_query(1), 5)
+    assert set(found.ids) == set(wanted.ids)
+    text, params = asked[0]
+    assert index in str(plan_steps(connection, f"EXPLAIN {text}", params))
+
+
+@pytest.mark.integration
 @pytest.mark.parametrize("field", ["document.year", "chunk.index"])
 @pytest.mark.parametrize(
     "test", [{"$eq": 3}, {"$gte": 3}, {"$in": [1, 3]}, {"$between": [1, 3]}]
