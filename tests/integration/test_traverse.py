@@ -28,6 +28,7 @@ from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.retrieval.algorithms import DETERMINISTIC, ORDERED
+from knowtrail.retrieval.driving import Answering
 from knowtrail.retrieval.readers.cypher import CypherReader
 from knowtrail.retrieval.readers.opening import OpenReader
 from knowtrail.retrieval.search import search
@@ -523,8 +524,8 @@ def test_a_document_is_deleted_during_a_walk(
     """The walk goes on and is returned; it is stored whole, or not with a warning."""
     reader = Vanishing(own_isles, "isles", visited=visited)
     monkeypatch.setattr(
-        "knowtrail.retrieval.readers.opening.open_reader",
-        lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
+        "knowtrail.retrieval.readers.opening._opened",
+        lambda *_args: OpenReader(reader=Answering(reader), name="cypher"),
     )
 
     result = traverse(
@@ -575,8 +576,8 @@ def test_the_corpus_is_deleted_during_a_walk(
     """What was read till then is returned and not stored."""
     reader = Deleted(own_isles, "isles", left=left)
     monkeypatch.setattr(
-        "knowtrail.retrieval.readers.opening.open_reader",
-        lambda *_args, **_more: OpenReader(reader=reader, name="cypher"),
+        "knowtrail.retrieval.readers.opening._opened",
+        lambda *_args: OpenReader(reader=Answering(reader), name="cypher"),
     )
 
     result = traverse(own_isles, QUESTION, embedder=EMBEDDER, algorithm=name)
