@@ -840,7 +840,7 @@ def test_what_few_chunks_pass_is_one_round_trip(
     assert found.complete == wanted.complete
     assert len(asked) == 1
     values = {"corpus": "large", "vector": [1.0] * 12, "hits": 50, "documents": False}
-    values |= {"most": 50, **{f"filter{n}": title for n in range(3)}}
+    values |= {"most": 50, "filter0": title, "filter1": title, "filter2": [title]}
     steps = plan_steps(connection, f"EXPLAIN {asked[0]}", values)
     assert "document:Document(corpus, titleKey)" in str(steps)
 
@@ -853,7 +853,7 @@ def test_what_few_chunks_pass_is_one_round_trip(
         ({"category": "Category 3"}, "Category(corpus, name)"),
         ({"theme": {"$in": ["a", "b"]}}, "Theme(corpus, name)"),
         ({"chunk.index": {"$lt": 2}, "language": "en"}, "c:Chunk(corpus, index)"),
-        ({"chunk.index": 2, "document.year": {"$ne": 1}}, "c:Chunk(corpus, index)"),
+        ({"chunk.index": 2, "language": {"$ne": "en"}}, "c:Chunk(corpus, index)"),
         ({"language": "en", "document.year": 3}, "document:Document(corpus, year)"),
     ],
 )
