@@ -300,10 +300,8 @@ def _copied(server: Server, count: int, embedder: _Drifting) -> _Took:
     connection, home = server.connection, server.settings.home
     begin = time.perf_counter()
     build_snapshot(home, CorpusSource(connection, CORPUS))
-    built, version = (
-        time.perf_counter() - begin,
-        stored_corpus(connection, CORPUS).version,
-    )
+    built = time.perf_counter() - begin
+    version = stored_corpus(connection, CORPUS).version
     opened = []
     for _ in range(OPENED):
         forget_snapshots()

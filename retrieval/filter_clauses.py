@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias
 
 from knowtrail.ingest.keys import normalise_title
 
@@ -110,19 +110,19 @@ def tag_of(clause: Clause, params: dict[str, Any]) -> str:
     )
 
 
-def has_title(clause: Clause) -> TypeGuard[Compare]:
-    """Return whether a clause asks for documents of one title, or of some."""
+def title_key_of(clause: Clause, params: dict[str, Any]) -> str:
+    """Return a test of titles that an index answers; empty for any other clause.
+
+    It passes a little more than the clause.
+    """
     title = Field(owner="document", name="title")
     if not isinstance(clause, Compare) or clause.field != title:
-        return False
+        return ""
     titles = clause.value if clause.operator == "$in" else [clause.value]
-    return clause.operator in {"$eq", "$in"} and all(isinstance(t, str) for t in titles)
-
-
-def title_key_of(clause: Compare, params: dict[str, Any]) -> str:
-    """Return the test of titles that an index answers; it passes a little more."""
+    is_some = clause.operator in {"$eq", "$in"}
+    if not (is_some and all(isinstance(one, str) for one in titles)):
+        return ""
     name = f"filter{len(params)}"
-    titles = clause.value if clause.operator == "$in" else [clause.value]
     params[name] = sorted(set(map(normalise_title, titles)))
     return f"document.titleKey IN ${name}"
 

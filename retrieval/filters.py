@@ -41,7 +41,6 @@ from knowtrail.retrieval.filter_clauses import (
     count_tests,
     cypher_of,
     fields_of,
-    has_title,
     tag_of,
     title_key_of,
     touches_document,
@@ -108,10 +107,10 @@ class Filter:
             part for part in parts if all(f.owner != "chunk" for f in fields_of(part))
         ]
         tests = [cypher_of(part, "c", params) for part in of_document]
-        tests += [title_key_of(part, params) for part in of_document if has_title(part)]
-        where = " AND ".join(["document.corpus = $corpus", *tests])
+        titles = [key for part in of_document if (key := title_key_of(part, params))]
+        where = " AND ".join(["document.corpus = $corpus", *tests, *titles])
         tag = next(filter(None, (tag_of(part, params) for part in of_document)), "")
-        if len(of_document) < len(parts) and not tag and len(tests) == len(of_document):
+        if len(of_document) < len(parts) and not (tag or titles):
             # Without a title or a tag the planner chooses: properties have indexes.
             both = "(document:Document {corpus: $corpus})<-[:FROM_DOCUMENT]-"
             return f"MATCH {both}(c:Chunk {{corpus: $corpus}})", predicate, params

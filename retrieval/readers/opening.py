@@ -93,10 +93,10 @@ def _opened(
     snapshot, same = _snapshot(corpus, task, settings), answering or (lambda one: one)
     if snapshot is None:
         return OpenReader(reader=same(reader), name="cypher")
+    found = same(snapshot)
     if answering and task.reader == "auto" and snapshot.compared > MOST_COMPARED:
-        indexed = _Indexed(same(snapshot), same(reader))
-        return OpenReader(reader=indexed, name="snapshot")
-    return OpenReader(reader=same(snapshot), name="snapshot")
+        found = _Indexed(found, same(reader))
+    return OpenReader(reader=found, name="snapshot")
 
 
 async def open_areader(
