@@ -52,7 +52,7 @@ from knowtrail.retrieval.protocols import (
 )
 from knowtrail.retrieval.rerank.bm25 import words as words_of
 from knowtrail.retrieval.walk import ChunkText
-from tests.memory_reader import MemoryGraph, MemoryReader
+from tests.memory_reader import LOOKED, MemoryGraph, MemoryReader
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.retrieval.dataset import RetrievalDataset
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.ingest.terms import Names
-    from knowtrail.retrieval.protocols import Vector
+    from knowtrail.retrieval.protocols import Nearest, Vector
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DEPTH = 100
@@ -110,6 +110,7 @@ class Reader(MemoryReader):
         found = [words_of(chunk.text) for chunk in graph.chunks]
         self._words.index(found, create_empty_token=False, show_progress=False)
         self._asked: tuple[bytes, Vector] = (b"", np.empty(0))
+        self.cut: set[str] = set()
 
     def _best(self, scores: Vector, most: int) -> list[int]:
         """Return the rows with the highest scores, best first, ties by id."""
@@ -140,6 +141,12 @@ class Reader(MemoryReader):
     def near(self, vector: Vector, most: int) -> list[str]:
         """Return ids of the chunks nearest to a vector, best first."""
         return [self._ids[row] for row in self._nearest(vector, most)]
+
+    def _near(self, name: str, nearest: Nearest) -> list[str]:
+        """Remember the names of which not all members are looked at."""
+        if len(self._members[name]) > LOOKED:
+            self.cut.add(name)
+        return super()._near(name, nearest)
 
     def anchors(
         self,
@@ -392,4 +399,7 @@ def _measured(
         most = min(5, len(gold))
         for values, order in zip(recalls, (own, near, both, worded), strict=True):
             values.append(100 * len(gold.intersection(order[:5])) / most)
+    if reader.cut:
+        names = ", ".join(sorted(reader.cut))
+        print(f"Names with more than {LOOKED:,} chunks: {names}", flush=True)
     return [float(np.mean(values)) for values in recalls]

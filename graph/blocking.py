@@ -84,7 +84,7 @@ def likewise(connection: AsyncConnection, thing: T) -> T:
 
 
 async def in_thread(
-    connection: AsyncConnection, function: Callable[..., T], *args: Any
+    connection: AsyncConnection | None, function: Callable[..., T], *args: Any
 ) -> T:
     """Return what a function returns, called in a thread unless the caller blocks.
 

@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from knowtrail.graph.blocking import in_thread
 from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.embedders import Embedder, embedder_name
@@ -309,7 +310,7 @@ class KnowtrailRetriever(BaseRetriever):
     ) -> list[list[Document]]:
         """Do as `batch` does, without blocking."""
         corpus = kwargs.get("corpus", self.corpus)
-        vectors = await run_in_executor(None, self._together, inputs, corpus)
+        vectors = await in_thread(None, self._together, inputs, corpus)
         return await super().abatch(inputs, config, vectors=vectors, **kwargs)
 
     def _together(

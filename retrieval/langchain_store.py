@@ -10,6 +10,7 @@ from langchain_core.vectorstores import VectorStore
 from knowtrail.graph.errors import InputError, UnknownCorpusError, check_whole
 from knowtrail.graph.models.embedders import Embedder, load_embedder
 from knowtrail.graph.settings import Settings
+from knowtrail.graph.telemetry import span
 from knowtrail.ingest.corpus import known_corpus
 from knowtrail.ingest.forgetting import forget_documents
 from knowtrail.ingest.keys import content_key
@@ -270,7 +271,8 @@ class KnowtrailVectorStore(VectorStore):
             return []
         reader = CypherReader(connection, corpus=self.corpus, filter=parsed)
         most = max(k, pool or 0)
-        hits, vectors, of = run(reader, _nearest(start.query, most))
+        with span("walk", algorithm="store", corpus=self.corpus, reader="cypher"):
+            hits, vectors, of = run(reader, _nearest(start.query, most))
         if pool is not None:
             hits = diverse(hits, vectors, balance)
         scores = {of[hit.id]: hit.score for hit in hits[:k]}

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     )
     from knowtrail.retrieval.walk import ChunkText
 
+LOOKED = 2 * SAMPLE
+"""Members of a broad term that are looked at."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MemoryGraph:
@@ -184,8 +187,12 @@ class MemoryReader:
         )
 
     def _near(self, name: str, nearest: Nearest) -> list[str]:
-        """Return the members of a broad term that are opened."""
-        ids = sorted(i for i in self._members[name] if i in self._allowed)[:SAMPLE]
+        """Return the members of a broad term that are opened.
+
+        Those of the last chunks are looked at: a database reads first what came last.
+        """
+        looked_at = self._members[name][-LOOKED:]
+        ids = sorted(i for i in looked_at if i in self._allowed)[:SAMPLE]
         scores = cosines(nearest.vector, self._vectors[[self._row[i] for i in ids]])
         return [ids[place] for place in ranked(ids, scores)[: nearest.most]]
 

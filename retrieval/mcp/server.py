@@ -161,7 +161,7 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
     @server.resource("knowtrail://schema", mime_type="text/plain")
     async def schema() -> str:
         """What the graph is made of, for read_cypher."""
-        return await tools.schema()
+        return await _read(tools.schema)
 
     @server.resource("knowtrail://corpora", mime_type="application/json")
     async def corpora() -> str:
@@ -186,12 +186,12 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
 
 
 async def _read(tool: Asked, **given: Any) -> str:
-    """Return what a tool answers as JSON; it ends in time, and says why it failed."""
+    """Return a tool's text, or else JSON; it ends in time, and says why it failed."""
     try:
         answer = await _limited(tool)(**given)
     except ToolError as error:
         raise ResourceError(str(error)) from error
-    return str(answer.model_dump_json())
+    return answer if isinstance(answer, str) else str(answer.model_dump_json())
 
 
 def _add_prompts(server: MCPServer[Any]) -> None:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import InputError, check_whole
+from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.rerank.base import BaseReranker, load_reranker
 from knowtrail.retrieval.rerank.order import (
     MOST_CANDIDATES,
@@ -129,18 +130,16 @@ async def arerank_hits(
         return tuple(hits), None
     begin = time.perf_counter()
     texts = [h.text if task.granularity == "sentence" else h.chunk.text for h in hits]
-    if stage.reranker is None:
-        scores = [hit.score for hit in hits]
-    elif blocks:
-        scores = checked_scores(stage.reranker, task.question, texts)
-    else:
-        scores = await achecked_scores(stage.reranker, task.question, texts)
-    reranked = Reranked(
-        name=stage.name,
-        candidates=len(hits),
-        milliseconds=(time.perf_counter() - begin) * 1000,
-    )
-    return _ordered(task, hits, scores), reranked
+    with span("rerank", model=stage.name, candidates=len(hits)):
+        if stage.reranker is None:
+            scores = [hit.score for hit in hits]
+        elif blocks:
+            scores = checked_scores(stage.reranker, task.question, texts)
+        else:
+            scores = await achecked_scores(stage.reranker, task.question, texts)
+    took = (time.perf_counter() - begin) * 1000
+    told = Reranked(name=stage.name, candidates=len(hits), milliseconds=took)
+    return _ordered(task, hits, scores), told
 
 
 def _ordered(

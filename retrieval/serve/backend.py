@@ -119,7 +119,8 @@ class GraphBackend:
         self, text: str, params: Mapping[str, Any], *, limit: int
     ) -> tuple[tuple[str, ...], list[list[Any]]]:
         """Run a statement that reads this database alone."""
-        return await aread_statement(self._connection, text, params, limit=limit)
+        with span("rows"):
+            return await aread_statement(self._connection, text, params, limit=limit)
 
     async def question(self, query_id: str) -> Mapping[str, str | None] | None:
         """Return `text` and `corpus`, where it has one, of a stored Query, or None."""
