@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import neo4j
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -637,6 +638,53 @@ def test_an_index_without_the_corpus_is_read_all_the_same(
         apply_schema(stored, dimensions=32)
 
     assert again.hits == found.hits
+
+
+@pytest.mark.thorough
+@pytest.mark.forgets
+def test_a_question_while_the_index_is_being_built_waits_for_it(
+    stored: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the answer that it had before, or is told why there is none."""
+    monkeypatch.setattr("knowtrail.graph.db.schema._SHORT_WAIT", 0.0)
+    found = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
+    vectors = np.random.default_rng(5).standard_normal((20_000, 32))
+    rows = [{"id": f"other {n}", "vector": v} for n, v in enumerate(vectors.tolist())]
+    asked = []
+    stored.run_schema("DROP INDEX chunk_embedding")
+    try:
+        for start in range(0, len(rows), 10_000):
+            stored.driver.execute_query(
+                "UNWIND $rows AS row CREATE "
+                "(:Chunk {id: row.id, corpus: 'other', embedding: row.vector})",
+                rows=rows[start : start + 10_000],
+                database_=stored.database,
+            )
+        apply_schema(stored, dimensions=32)
+        while _is_being_built(stored):
+            try:
+                again = search(stored, QUESTION, embedder=EMBEDDER, corpus="voyage")
+                asked.append(again.hits)
+            except DatabaseError as error:
+                asked.append(str(error))
+    finally:
+        stored.run_schema(
+            "MATCH (c:Chunk {corpus: 'other'}) "
+            "CALL (c) { DELETE c } IN TRANSACTIONS OF 10000 ROWS"
+        )
+        apply_schema(stored, dimensions=32)
+
+    assert asked
+    for one in asked:
+        assert one == found.hits or "still being built" in one
+
+
+def _is_being_built(connection: Connection) -> bool:
+    """Return whether the vector index is not there yet."""
+    (row,) = connection.query(
+        "SHOW INDEXES YIELD name, state WHERE name = 'chunk_embedding' RETURN state"
+    )
+    return row["state"] == "POPULATING"
 
 
 @pytest.mark.parametrize(
