@@ -59,10 +59,15 @@ def cut(shared: Path, target: Path, *, titles: Collection[str]) -> Path:
     Returns:
         The target.
     """
-    whole = bz2.decompress(sample(shared).read_bytes()).decode()
-    kept = [text for text in _PAGE.findall(whole) if _title(text) in titles]
+    kept = [text for text in pages(shared) if _title(text) in titles]
     target.write_bytes(bz2.compress(dump(*kept).encode()))
     return target
+
+
+def pages(shared: Path) -> list[str]:
+    """Return the pages of the English dump."""
+    whole = bz2.decompress(sample(shared).read_bytes()).decode()
+    return _PAGE.findall(whole)
 
 
 def _title(text: str) -> str:

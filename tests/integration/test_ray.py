@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from knowtrail.graph.settings import Settings
+from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
 from knowtrail.ingest.verify import corpus_digest
-from tests.command_line import ROOT
+from tests.command_line import ROOT, spawn
 from tests.databases import drop_vector_indexes
-from tests.dumps import multistream, page
+from tests.dumps import multistream, page, pages
 from tests.integration.ray_child import CORPUS, OPTIONS, SlowEmbedder
 from tests.web_files import web_files
 
@@ -191,3 +191,32 @@ def test_workers_read_ranges_of_the_web(
         assert len(asked) > 2
         assert corpus_digest(connection, CORPUS).value == wanted
         delete_corpus(connection, CORPUS, work=tmp_path / "home" / "work")
+
+
+@pytest.mark.parametrize(
+    ("embedder", "count"), [("hash:32", 100), (DEFAULT_EMBEDDER, 20)]
+)
+def test_the_command_has_the_graph_of_one_machine(
+    connection: Connection,
+    server: Settings,
+    shared: Path,
+    tmp_path: Path,
+    embedder: str,
+    count: int,
+) -> None:
+    """Ray is started for it, on all cores; real pages in streams, as Wikipedia has."""
+    drop_vector_indexes(connection)
+    file = tmp_path / "pages.xml.bz2"
+    file.write_bytes(multistream(pages(shared)[:count], each=4))
+    found = []
+    for engine in ("local", "ray"):
+        home = tmp_path / engine
+        words = ("--uri", server.uri or "", "--home", home, "--embedder", embedder)
+        asked = ("ingest", "dump", file, "--corpus", CORPUS, "--engine", engine)
+        password = {"NEO4J_PASSWORD": server.password or ""}
+        done = spawn(*words, *asked, env=password, timeout=500)
+        assert done.code == 0, done
+        found.append((corpus_digest(connection, CORPUS).value, done.out.split("\n")[0]))
+        delete_corpus(connection, CORPUS, work=home / "work")
+
+    assert found[0] == found[1]
