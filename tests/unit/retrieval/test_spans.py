@@ -221,3 +221,21 @@ async def test_an_answer_line_by_line_is_told_of(
         "knowtrail.procedure": {"knowtrail.procedure": "ask"},
     }
     assert below(spans, "knowtrail.model") == "knowtrail.procedure"
+
+
+async def test_rows_of_a_statement_are_told_of(
+    spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the statement, and with the type of what went wrong."""
+
+    async def refused(*_: object, **__: object) -> None:
+        raise InputError(SECRET)
+
+    monkeypatch.setattr(backend, "aread_statement", refused)
+    serving = GraphBackend(None, Settings())  # type: ignore[arg-type]
+
+    with pytest.raises(InputError):
+        await serving.read(f"RETURN '{SECRET}'", {}, limit=1)
+
+    assert told(spans) == [("knowtrail.rows", {})]
+    assert _status(spans.get_finished_spans()[0])[1] == "InputError"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from knowtrail.graph.blocking import at_once
 from knowtrail.graph.errors import InputError, ModelError
 from knowtrail.graph.settings import Settings
+from knowtrail.graph.telemetry import listening
 from knowtrail.retrieval.cli.traverse import _found as _as_dict
 from knowtrail.retrieval.cli.traverse import search as command
 from knowtrail.retrieval.corpora import CorpusInfo, Ground
@@ -180,14 +182,22 @@ def test_sentences_are_reranked_by_their_own_text() -> None:
 
 
 async def test_the_asynchronous_way_gives_the_same() -> None:
-    """Both twins share their order."""
+    """Both twins share their order, and are told of by name and number."""
+    heard: list[tuple[str, Any]] = []
+
+    def hears(*span: Any) -> AbstractContextManager[None]:
+        heard.append(span)
+        return nullcontext()
+
     stage = stage_of(Given(), 50)
     assert stage is not None
     task, hits = check_question("q", k=1), [_hit("a", "1", 0, 0), _hit("b", "2", 1, 1)]
 
-    found, told = await arerank_hits(stage, task, hits)
+    with listening(hears):
+        found, told = await arerank_hits(stage, task, hits)
+        assert found == rerank_hits(stage, task, hits)[0]
 
-    assert found == rerank_hits(stage, task, hits)[0]
+    assert heard == [("rerank", {"model": "given", "candidates": 2})] * 2
     assert (told.name, told.candidates) == ("given", 2)
 
 
