@@ -25,10 +25,13 @@ from knowtrail.graph.settings import Settings
 from knowtrail.ingest import pipeline
 from knowtrail.ingest.bulk import load
 from knowtrail.ingest.bulk.export import export_corpus
+from knowtrail.ingest.records import RawDocument, RawRedirect
+from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.conftest import LINES
 from tests.corpora import ListSource
 from tests.databases import Database
+from tests.dumps import multistream, pages
 from tests.integration.bulk_child import CORPUS, ITEMS
 from tests.integration.ingest_child import FirstWords
 from tests.java import plan_once, short_lived
@@ -88,13 +91,13 @@ def assert_same(one, other):
     assert one[2] == other[2]
 
 
-def bulk(settings, **more):
+def bulk(settings, items=ITEMS, **more):
     """Load in bulk; return the report."""
     with ExitStack() as stack:
         connection = stack.enter_context(open_connection(settings))
         return load.load_corpus(
             connection,
-            [ListSource(ITEMS)],
+            [ListSource(items)],
             corpus=CORPUS,
             embedder=HashEmbedder(32),
             settings=settings,
@@ -186,6 +189,50 @@ def test_killed_at_every_stage_the_graph_is_that_of_one_run(
         assert run(late, "never").returncode == 0
         with open_connection(Settings.from_env(env={}, home=late)) as loaded:
             assert_same(found(loaded), bolt)
+
+
+def _long(*_):
+    """Return a document of very many sentences, and another."""
+    lines = [f"Wave {n} broke over Reef {n % 90}." for n in range(4_000)]
+    return [
+        RawDocument(source_id="long", title="Waves", raw=" ".join(lines)),
+        RawDocument(source_id="short", title="Reef 7", raw="Waves break there."),
+    ]
+
+
+def _aliased(*_):
+    """Return a page that very many redirects lead to, and one that names some."""
+    return [
+        RawDocument(source_id="page", title="Lighthouse", raw="It has a lamp."),
+        RawDocument(source_id="other", title="Keeper", raw="Lamp 7 is in Lamp 99."),
+        *(RawRedirect(title=f"Lamp {n}", target="Lighthouse") for n in range(20_000)),
+    ]
+
+
+def _wikipedia(shared, folder):
+    """Return what is in a part of the real sample."""
+    file = folder / "pages.xml.bz2"
+    file.write_bytes(multistream(pages(shared)[:100], each=10))
+    return list(DumpSource([file]).items())
+
+
+@pytest.mark.one_line
+@pytest.mark.thorough
+@pytest.mark.parametrize("items_of", [_wikipedia, _long, _aliased])
+def test_hard_corpora_are_the_same_by_both_doors(
+    connection, shared, tmp_path, home, words, items_of
+):
+    """A real dump, a document of 4,000 sentences, a page of 20,000 names."""
+    items = items_of(shared, tmp_path)
+    bolt = by_bolt(connection, tmp_path / "bolt", items)
+    settings = Settings.from_env(env={}, home=home)
+    with short_lived():
+        report = bulk(settings, items)
+        with open_connection(settings) as loaded:
+            assert_same(found(loaded), bolt)
+            assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
+    assert report.failed == 0
+    assert report.added == sum(isinstance(item, RawDocument) for item in items)
 
 
 def run(home, point):

@@ -117,13 +117,14 @@ def test_rows_with_few_others_near_them_are_compared_with_all():
 
 
 def test_equal_vectors_take_the_smallest_ids():
-    """Thousands of equal vectors have the first by id as their neighbours."""
-    vectors = np.ones((3000, 8), dtype=np.float32)
+    """A hundred thousand equal vectors have the first by id as their neighbours."""
+    count = 100_000
+    vectors = np.ones((count, 8), dtype=np.float32)
 
-    found = pairs(searched(vectors, np.arange(3000), np.arange(3000)).blocks(0))
+    found = pairs(searched(vectors, np.arange(count), np.arange(count)).blocks(0))
 
     assert {column for _, column in found} == set(range(6))
-    assert len(found) == 15_000
+    assert len(found) == 5 * count
 
 
 def test_a_kept_index_knows_what_came_and_went(tmp_path):
