@@ -212,7 +212,7 @@ def _aliased(*_):
 def _wikipedia(shared, folder):
     """Return what is in a part of the real sample."""
     file = folder / "pages.xml.bz2"
-    file.write_bytes(multistream(pages(shared)[:100], each=10))
+    file.write_bytes(multistream(pages(shared)[:40], each=10))
     return list(DumpSource([file]).items())
 
 
