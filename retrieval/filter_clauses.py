@@ -54,11 +54,11 @@ def count_tests(clause: Clause) -> int:
     return 1 if isinstance(clause, Compare) else sum(map(count_tests, clause.parts))
 
 
-def fields_of(clause: Clause) -> set[Field]:
-    """Return the fields that a clause tests."""
+def tests_of(clause: Clause) -> list[Compare]:
+    """Return the tests that a clause is made of."""
     if isinstance(clause, Compare):
-        return {clause.field}
-    return set().union(*map(fields_of, clause.parts))
+        return [clause]
+    return [test for part in clause.parts for test in tests_of(part)]
 
 
 def touches_document(clause: Clause) -> bool:

@@ -40,8 +40,8 @@ from knowtrail.retrieval.filter_clauses import (
     Field,
     count_tests,
     cypher_of,
-    fields_of,
     tag_of,
+    tests_of,
     title_key_of,
     touches_document,
 )
@@ -104,7 +104,7 @@ class Filter:
         clause = self.clause
         parts = clause.parts if isinstance(clause, AllOf) else (clause,)
         of_document = [
-            part for part in parts if all(f.owner != "chunk" for f in fields_of(part))
+            p for p in parts if "chunk" not in [t.field.owner for t in tests_of(p)]
         ]
         tests = [cypher_of(part, "c", params) for part in of_document]
         titles = [key for part in of_document if (key := title_key_of(part, params))]

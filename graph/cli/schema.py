@@ -83,7 +83,8 @@ def apply(
     told = f"Brought the schema from version {found} to {SCHEMA_VERSION}."
     if found == SCHEMA_VERSION:
         told = f"The schema has version {SCHEMA_VERSION} already."
-    emit(record, told, as_json=as_json)
+    told += f" Filters have an index of {', '.join(filters)}." if filters else ""
+    emit(record | {"filters": filters}, told, as_json=as_json)
 
 
 @schema.command()

@@ -101,31 +101,28 @@ def walk_asked(
 
 
 def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
-    """Say on stderr which properties of a filter the corpus seems not to have."""
-    from knowtrail.retrieval.filter_clauses import fields_of
+    """Say which properties of a filter, of its type, no node seems to have."""
+    from knowtrail.retrieval.filter_clauses import tests_of
     from knowtrail.retrieval.filters import parse_filter
 
     parsed = parse_filter(given)
     if parsed is None:
         return
-    wanted: dict[str, list[str]] = {"document": [], "chunk": []}
-    for field in fields_of(parsed.clause):
-        if field.owner in wanted:
-            wanted[field.owner].append(field.name)
+    wanted: dict[str, dict[str, list[Any]]] = {"document": {}, "chunk": {}}
+    for test in tests_of(parsed.clause):
+        if test.field.owner in wanted:
+            value = test.value if isinstance(test.value, list | tuple) else [test.value]
+            wanted[test.field.owner].setdefault(test.field.name, []).extend(value)
     (row,) = connection.read(
-        "retrieval/filter_fields",
-        corpus=corpus,
-        documents=sorted(wanted["document"]),
-        chunks=sorted(wanted["chunk"]),
-        limit=_LOOKED_AT,
+        "retrieval/filter_fields", corpus=corpus, limit=_LOOKED_AT, **wanted
     )
-    for owner in ("document", "chunk"):
-        for missing in row[f"{owner}s"]:
+    for owner in wanted:
+        for missing in sorted(row[owner]):
             many = row["looked"] == _LOOKED_AT
             where = f"the first {_LOOKED_AT:,} documents of " if many else ""
             click.echo(
                 f"Warning: --filter asks for {owner}.{missing}, which no {owner} in "
-                f"{where}corpus {corpus!r} has: check its spelling.",
+                f"{where}corpus {corpus!r} has, or none of that type: check both.",
                 err=True,
             )
 

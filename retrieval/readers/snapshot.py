@@ -384,7 +384,7 @@ def passing(snapshot: Snapshot, wanted: Filter) -> Rows:
             found = snapshot.sql.execute(query, values)
             known = np.sort(np.fromiter((row for (row,) in found), dtype=np.int64))
         if len(snapshot.passing) >= _KEPT:
-            snapshot.passing.clear()
+            snapshot.passing.pop(next(iter(snapshot.passing)), None)
         snapshot.passing[key] = known
     return known
 

@@ -392,19 +392,30 @@ class TestCommand:
         looked_at = "knowtrail.retrieval.cli.options._LOOKED_AT"
         given = {
             "document.number": {"$gte": 0},
-            "$or": [{"document.yaer": 1}, {"chunk.index": 0}, {"chunk.indx": 0}],
+            "$or": [
+                {"document.yaer": 1},
+                {"chunk.index": {"$in": ["no", 0.5]}},
+                {"chunk.indx": 0},
+                {"chunk.startChar": {"$between": ["a", "b"]}},
+                {"document.title": {"$like": "moon"}},
+                {"aliases": "Moon"},
+            ],
         }
         words = [QUESTION, "--corpus=c", f"--filter={json.dumps(given)}", "--json"]
-        told = "Warning: --filter asks for {}, which no {} in {}corpus 'c' has: check"
+        told = (
+            "Warning: --filter asks for {}, which no {} in {}corpus 'c' has, "
+            "or none of that type: check"
+        )
 
         for name in ("search", "traverse", "compare", "ask"):
             done = command.run(name, *words)
             assert done.code == 0
             assert [
-                line.rsplit(" its", 1)[0] for line in done.errors if "--f" in line
+                line.rsplit(" both", 1)[0] for line in done.errors if "--f" in line
             ] == [
                 told.format("document.yaer", "document", ""),
                 told.format("chunk.indx", "chunk", ""),
+                told.format("chunk.startChar", "chunk", ""),
             ]
         monkeypatch.setattr(looked_at, 2)
         done = command.run("search", *words)
