@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from knowtrail.graph.settings import DEFAULT_EMBEDDER, Settings
+from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.sources.dump import DumpSource
@@ -193,25 +193,20 @@ def test_workers_read_ranges_of_the_web(
         delete_corpus(connection, CORPUS, work=tmp_path / "home" / "work")
 
 
-@pytest.mark.parametrize(
-    ("embedder", "count"), [("hash:32", 100), (DEFAULT_EMBEDDER, 20)]
-)
 def test_the_command_has_the_graph_of_one_machine(
     connection: Connection,
     server: Settings,
     shared: Path,
     tmp_path: Path,
-    embedder: str,
-    count: int,
 ) -> None:
     """Ray is started for it, on all cores; real pages in streams, as Wikipedia has."""
     drop_vector_indexes(connection)
     file = tmp_path / "pages.xml.bz2"
-    file.write_bytes(multistream(pages(shared)[:count], each=4))
+    file.write_bytes(multistream(pages(shared)[:100], each=4))
     found = []
     for engine in ("local", "ray"):
         home = tmp_path / engine
-        words = ("--uri", server.uri or "", "--home", home, "--embedder", embedder)
+        words = ("--uri", server.uri or "", "--home", home, "--embedder", "hash:32")
         asked = ("ingest", "dump", file, "--corpus", CORPUS, "--engine", engine)
         password = {"NEO4J_PASSWORD": server.password or ""}
         done = spawn(*words, *asked, env=password, timeout=500)
