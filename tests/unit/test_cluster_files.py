@@ -58,7 +58,10 @@ def test_job_is_as_kuberay_wants_it() -> None:
     if (go := shutil.which("go")) is None:
         pytest.skip("Go fetches the schema")
     asked = [go, "mod", "download", "-json", KUBERAY]
-    done = subprocess.run(asked, capture_output=True, timeout=120, check=False)
+    try:
+        done = subprocess.run(asked, capture_output=True, timeout=120, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip("Go fetches nothing in time")
     if done.returncode:
         pytest.skip(f"Go fetches nothing: {done.stdout[-200:]!r}")
     bases = Path(json.loads(done.stdout)["Dir"]) / "config" / "crd" / "bases"
