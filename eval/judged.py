@@ -146,11 +146,9 @@ def _formed(who: Respondent, prompt: str, schema: Any) -> Any:
         if reply.error or not reply.text.strip():
             raise UselessAnswerError(reply.error or "The model said nothing.")
         return reply.text
-    form = schema.model_json_schema()
-    answer = ask(who, "", prompt, schema=form)
+    answer = ask(who, "", prompt, schema=schema.model_json_schema())
     if answer.value is None:
-        msg = answer.error or "no answer came"
-        raise UselessAnswerError(msg)
+        raise UselessAnswerError(answer.error or "no answer came")
     try:
         return schema.model_validate(answer.value)
     except ValueError as error:

@@ -230,24 +230,17 @@ def checked_reply(raw: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     from jsonschema import Draft202012Validator
 
     value = parse_json_reply(raw)
-    if not _all_finite(value):
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as problem:
         msg = "the answer: NaN and infinities are no numbers; write one from 0 to 1."
-        raise InputError(msg)
-    errors = sorted(Draft202012Validator(schema).iter_errors(value), key=str)
-    if errors:
-        error = errors[0]
+        raise InputError(msg) from problem
+    found = Draft202012Validator(schema).iter_errors(value)
+    if (error := min(found, key=str, default=None)) is not None:
         where = ".".join(str(part) for part in error.absolute_path) or "the answer"
         raise InputError(f"{where}: {error.message[:200]}")
     answer: dict[str, Any] = value
     return answer
-
-
-def _all_finite(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 ATTEMPTS = 2

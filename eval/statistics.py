@@ -103,24 +103,24 @@ def ratio_precision(means: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Like all three, it is 1 where there is nothing to divide by.
     """
-    return _ratio(means[:, 0], means[:, 1])
+    return divided(means[:, 0], means[:, 1], nothing=1.0)
 
 
 def ratio_recall(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return micro-averaged recall of rows (score, produced, expected)."""
-    return _ratio(means[:, 0], means[:, 2])
+    return divided(means[:, 0], means[:, 2], nothing=1.0)
 
 
 def ratio_f1(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return micro-averaged F1 of rows (score, produced, expected)."""
-    return _ratio(2 * means[:, 0], means[:, 1] + means[:, 2])
+    return divided(2 * means[:, 0], means[:, 1] + means[:, 2], nothing=1.0)
 
 
-def _ratio(
-    top: NDArray[np.float64], bottom: NDArray[np.float64]
+def divided(
+    top: NDArray[np.float64], bottom: NDArray[np.float64], *, nothing: float = 0.0
 ) -> NDArray[np.float64]:
-    """Divide; nothing by nothing is 1."""
-    return np.divide(top, bottom, out=np.ones_like(top), where=bottom != 0)
+    """Divide counts; by 0 it is `nothing`."""
+    return np.divide(top, bottom, out=np.full_like(top, nothing), where=bottom != 0)
 
 
 class Drawing(TypedDict, total=False):
@@ -158,10 +158,7 @@ def bootstrap_interval(
         InputError: If there is no row, a number is not finite, an option is out of
             range, or there are not as many clusters as rows.
     """
-    (found,) = bootstrap_intervals(
-        rows, {"": statistic}, clusters=clusters, **how
-    ).values()
-    return found
+    return bootstrap_intervals(rows, {"": statistic}, clusters=clusters, **how)[""]
 
 
 def bootstrap_intervals(

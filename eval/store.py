@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -66,7 +66,7 @@ def _digest() -> str:
 
 
 def _commit(folder: Path) -> str:
-    try:
+    with suppress(OSError, UnicodeDecodeError):
         head = (folder / "HEAD").read_text("utf-8").strip()
         if not head.startswith("ref: "):
             return head
@@ -77,8 +77,6 @@ def _commit(folder: Path) -> str:
         for line in (folder / "packed-refs").read_text("utf-8").splitlines():
             if line.endswith(f" {name}"):
                 return line.split()[0]
-    except (OSError, UnicodeDecodeError):
-        pass
     return ""
 
 

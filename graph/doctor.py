@@ -88,8 +88,7 @@ def _java(*, managed: bool) -> Finding:
     except InstallError as error:
         if managed:
             return _from_error("java", error)
-        detail = "none, and none is needed: NEO4J_URI names a server"
-        return _ok("java", detail)
+        return _ok("java", "none, and none is needed: NEO4J_URI names a server")
     return _ok("java", f"Java {java.release} at {java.home}")
 
 
@@ -104,8 +103,7 @@ def _jars(settings: Settings) -> Finding:
     except SettingsError as error:
         return _from_error("server files", error)
     if jars := installed_jars(version):
-        detail = f"Neo4j {version} in {jars[0].parent}"
-        return _ok("server files", detail)
+        return _ok("server files", f"Neo4j {version} in {jars[0].parent}")
     return _warning(
         "server files",
         f"Neo4j {version} is not installed yet",
@@ -164,8 +162,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
         with Connection.open(settings) as connection:
             able = connection.capabilities
             version = ".".join(map(str, able.version))
-            detail = f"Neo4j {version} {able.edition} at {settings.uri}"
-            yield _ok("server", detail)
+            yield _ok("server", f"Neo4j {version} {able.edition} at {settings.uri}")
             yield _schema(connection)
             yield from _corpora(connection, settings)
             yield from _recalls(connection)
@@ -313,8 +310,7 @@ def _language_model(settings: Settings) -> Finding:
         provider, model = provider_of(settings.language_model)
         if provider is not None:
             name = load_language_model(settings=settings).name
-            detail = f"{name}, its key is set (not tried)"
-            return _ok(check, detail)
+            return _ok(check, f"{name}, its key is set (not tried)")
     except KnowtrailError as error:
         return replace(_from_error(check, error), state="warning")
     return _ollama_model(

@@ -216,8 +216,7 @@ class NeighbourIndex:
             few = self._lonely(part)
             alone.append(part[few])
             part = part[~few & filled[self._near[part]].any(axis=1)]
-            tiles = self._tiles(part, members)
-            found.append(self._exact.among(part, tiles, floors))
+            found.append(self._exact.among(part, self._tiles(part, members), floors))
         few = np.concatenate(alone)
         if len(few):  # no row of the largest group has a neighbour in it
             groups, sizes = np.unique(self._groups[self.order], return_counts=True)

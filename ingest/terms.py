@@ -80,8 +80,7 @@ def segments(chunks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
     With the usual windows these are its sentences.
     """
-    bounds = sorted({place for span in chunks for place in span})
-    return list(pairwise(bounds))
+    return list(pairwise(sorted({place for span in chunks for place in span})))
 
 
 def names_of_chunks(

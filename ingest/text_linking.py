@@ -173,8 +173,7 @@ class _TextLinker:
         ]
         total = write_rows(self.connection, "ingest/aliases", changed, self.version)
         known = index.documents()
-        stale = [i for i in known if known[i] != titles.hashes.get(i)]
-        index.remove(stale)
+        index.remove([i for i in known if known[i] != titles.hashes.get(i)])
         new = [i for i, content in titles.hashes.items() if content != known.get(i)]
         self._read(new, known.keys(), terms)
         index.retitle(titles.targets(), self._containing)

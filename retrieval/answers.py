@@ -278,8 +278,7 @@ def _decoded(text: str, *, whole: bool) -> str:
     text = _ESCAPE.sub(_character, text)
     if not whole and "\ud800" <= text[-1:] <= "\udbff":
         text = text[:-1]
-    pairs = text.encode("utf-16-le", "surrogatepass")
-    return pairs.decode("utf-16-le", "replace")
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -142,8 +142,7 @@ def ask(
         ModelError: If the language model does not answer in time.
         DatabaseError: If the database fails.
     """
-    answering = aask(blocking(connection), question, on_text=on_text, **asked)
-    return at_once(answering)
+    return at_once(aask(blocking(connection), question, on_text=on_text, **asked))
 
 
 async def aask(

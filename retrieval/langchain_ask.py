@@ -118,8 +118,7 @@ class KnowtrailAsk(RunnableSerializable[Any, dict[str, Any]]):
         link = self.retriever.link
         connection = None if link is None else await link.aconnection()
         if connection is None:
-            sync = run_manager.get_sync()
-            return await run_in_executor(None, self._ask, given, sync)
+            return await run_in_executor(None, self._ask, given, run_manager.get_sync())
         with listening(partial(child_run, run_manager.get_sync().get_child())):
             answer = await aask(connection, **self._arguments(given))
         return _told(answer)

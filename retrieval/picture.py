@@ -33,8 +33,7 @@ def considered_chunks(connection: Connection, walk: Walk) -> dict[str, ChunkText
 
 def walk_html(walk: Walk, neighbours: Mapping[str, ChunkText] | None = None) -> str:
     """Return a page that shows a walk, to be encoded as UTF-8."""
-    data = _data(walk, neighbours or {})
-    return rendered("picture.html", walk=data)
+    return rendered("picture.html", walk=_data(walk, neighbours or {}))
 
 
 def _data(walk: Walk, neighbours: Mapping[str, ChunkText]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from knowtrail.eval.retrieval.dataset import (
@@ -23,7 +24,7 @@ from knowtrail.ingest.prepare import clean_plain
 from knowtrail.retrieval.questions import LONGEST_QUESTION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from knowtrail.eval.retrieval.dataset import ProblemKind
@@ -171,18 +172,12 @@ class Gathering:
             message = f"Two passages have the id {identity!r:.80}: the first is kept."
             self.tell("duplicate", identity, message)
             return identity
-        name = identity or self._free(title or f"passage {len(self.passages) + 1}")
+        usual = title or f"passage {len(self.passages) + 1}"
+        name = identity or _free(usual, self.passages)
         self.passages[name] = Passage(id=name, title=title, text=text, sentences=ready)
         self._by_text.setdefault(key, name)
         self._by_title.setdefault(title, []).append(name)
         return name
-
-    def _free(self, name: str) -> str:
-        found, number = name, 1
-        while found in self.passages:
-            number += 1
-            found = f"{name} #{number}"
-        return found
 
     def find(self, question: str, title: str, text: str | None = None) -> str:
         """Return the id of the passage that gold names.
@@ -217,7 +212,7 @@ class Gathering:
         problem = DatasetProblem(kind="gold_missing", id=question, message=message)
         if problem not in self.problems[-_RECENT:]:  # gold may be named twice
             self.problems.append(problem)
-        return self._free(name)
+        return _free(name, self.passages)
 
     def dataset(
         self,
@@ -268,11 +263,7 @@ class Gathering:
                 kind, message = problem
                 self.tell(kind, name, f"Question {name} {message}: it is left out.")
                 continue
-            number = 1
-            while name in ids:
-                number += 1
-                name = f"{question.id} #{number}"
-            if number > 1:
+            if (name := _free(question.id, ids)) != question.id:
                 message = (
                     f"Another question has the id {question.id}: it is called {name}."
                 )
@@ -287,6 +278,11 @@ class Gathering:
                 gold_sentences=tuple(dict.fromkeys(question.gold_sentences)),
                 gold_chunks=tuple(dict.fromkeys(question.gold_chunks)),
             )
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    numbered = (f"{name} #{number}" for number in count(2))
+    return next(one for one in chain([name], numbered) if one not in taken)
 
 
 def _unaskable(

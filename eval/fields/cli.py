@@ -118,8 +118,7 @@ def fields(settings: Settings, /, **given: Any) -> None:
         check_output(given["report"], (".html",))
     gold = RecordFile.checked(given["gold"], id_field=given["id_field"])
     if given["infer_schema"]:
-        schema = infer_eval_schema(gold)
-        emit(schema, "", as_json=True, indent=2)
+        emit(infer_eval_schema(gold), "", as_json=True, indent=2)
         return
     if not any(given[name] for name in _ASKS):
         msg = "Give --extracted, or what else is to be done with the gold records."

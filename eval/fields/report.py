@@ -51,6 +51,7 @@ SHOWN_FIELDS = 60
 SHOWN_MATCHES = 20
 SHOWN_TEXT = 400
 _REASON_TEXT = 200
+_WRONG = SCORED - {MATCH}
 
 
 @dataclass(slots=True)
@@ -131,9 +132,7 @@ class ReportGatherer:
         """Take the next record."""
         number = self.heat.records
         self.heat.add(record.field_results)
-        if all(
-            r.status == MATCH or r.status not in SCORED for r in record.field_results
-        ):
+        if not any(result.status in _WRONG for result in record.field_results):
             return
         if len(self._worst) < WORST or record.f1 < self._worst[-1][0]:
             insort(self._worst, (record.f1, number, _shown_record(record)))
@@ -146,9 +145,8 @@ class ReportGatherer:
 
 
 def _shown_record(record: RecordResult) -> dict[str, Any]:
-    scored = [r for r in record.field_results if r.status in SCORED]
-    wrong = [r for r in scored if r.status != MATCH]
-    right = [r for r in scored if r.status == MATCH]
+    wrong = [r for r in record.field_results if r.status in _WRONG]
+    right = [r for r in record.field_results if r.status == MATCH]
     return {
         "record_id": str(record.record_id)[:SHOWN_TEXT],
         "precision": record.precision,

@@ -349,9 +349,7 @@ def reclassify_nulls(
 
 
 def _absent(value: Any, config: NullHandling) -> bool:
-    return any(
-        value is absent or same(value, absent) for absent in config.absent_values
-    )
+    return any(value is one or same(value, one) for one in config.absent_values)
 
 
 def _change(result: FieldResult, status: str, reason: str) -> None:
@@ -365,19 +363,13 @@ def propagate_batch_errors(field_results: list[FieldResult]) -> list[FieldResult
     For comparators whose scores mean something only together. Omissions and
     hallucinations stay.
     """
-    failed = {
-        result.comparator for result in field_results if result.status == BATCH_ERROR
-    } - {""}
+    failed = {one.comparator for one in field_results if one.status == BATCH_ERROR}
+    lone = {OMISSION, HALLUCINATION}
     for result in field_results:
-        if result.comparator in failed and result.status not in {
-            OMISSION,
-            HALLUCINATION,
-        }:
-            _change(
-                result,
-                BATCH_ERROR,
-                f"tainted: {result.comparator!r} failed for a field of this record",
-            )
+        name = result.comparator
+        if name and name in failed and result.status not in lone:
+            told = f"tainted: {name!r} failed for a field of this record"
+            _change(result, BATCH_ERROR, told)
     return field_results
 
 

@@ -30,6 +30,7 @@ from knowtrail.eval.statistics import (
     bootstrap_intervals,
     compare_paired,
     corrected_differences,
+    divided,
     ratio_f1,
     ratio_precision,
     ratio_recall,
@@ -124,12 +125,6 @@ def run_intervals(
     )
 
 
-def _mean_score(means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean score of a field, 0 where no result was drawn."""
-    score, count = means[:, 0], means[:, 1]
-    return np.divide(score, count, out=np.zeros_like(score), where=count > 0)
-
-
 def compare_fields(
     first: RunNumbers, second: RunNumbers, *, seed: int = 0
 ) -> dict[str, Comparison]:
@@ -139,7 +134,10 @@ def compare_fields(
         if path in others:
             two = others[path]
             there = (one[:, 1] > 0) | (two[:, 1] > 0)
-            found[path] = compare_paired(one[there], two[there], _mean_score, seed=seed)
+            # The mean score of a field, 0 where no result was drawn.
+            found[path] = compare_paired(
+                one[there], two[there], lambda m: divided(m[:, 0], m[:, 1]), seed=seed
+            )
     return found
 
 
@@ -326,21 +324,15 @@ def questions(
     if given["shift_from"]:
         older = RecordFile.checked(given["shift_from"], may_lack=True)
         newer = given["extracted"]
-        asked.append(
-            partial(
-                _shift,
-                older,
-                RecordFile.checked(newer, may_lack=True) if newer else gold,
-            )
-        )
+        later = RecordFile.checked(newer, may_lack=True) if newer else gold
+        asked.append(partial(_shift, older, later))
     return asked
 
 
 def _agreement(files: Sequence[RecordFile], schema: dict[str, Any]) -> Answer:
     records = zip(*(file.records() for file in files), strict=True)
     found = annotator_agreement(parse_eval_schema(schema), records)
-    told = table("agreement", found, more=len(files) - 1)
-    return "agreement", plain(found), [told]
+    return "agreement", plain(found), [table("agreement", found, more=len(files) - 1)]
 
 
 def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
@@ -351,8 +343,7 @@ def _contamination(gold: RecordFile, texts: Sequence[Path]) -> Answer:
 
 def _shift(older: RecordFile, newer: RecordFile) -> Answer:
     found = shifts(older.records(), newer.records())
-    told = table("shift", found, newer=newer.path.name)
-    return "shift", plain(found), [told]
+    return "shift", plain(found), [table("shift", found, newer=newer.path.name)]
 
 
 def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answer:
@@ -366,13 +357,8 @@ def compared(first: Finished, others: Sequence[Finished], *, seed: int) -> Answe
     for one, by_metric, by_field in zip(
         others, _corrected(runs), _corrected(fields, metric="score"), strict=True
     ):
-        value.append(
-            as_dict(one)
-            | {
-                "comparison": _comparison_dict(by_metric),
-                "comparison_by_field": _comparison_dict(by_field),
-            }
-        )
+        told = as_dict(one) | {"comparison": _comparison_dict(by_metric)}
+        value.append(told | {"comparison_by_field": _comparison_dict(by_field)})
         named = {name.replace("_", " "): found for name, found in by_metric.items()}
         apart = sorted(
             by_field.items(),

@@ -226,8 +226,7 @@ def resolve_schema_references(schema: dict[str, Any]) -> dict[str, Any]:
             root = json.loads(json.dumps(schema))
         except (TypeError, ValueError) as error:
             raise SchemaError(f"The schema is no JSON: {error}") from error
-        resolver = _Resolver(root)
-        resolved: dict[str, Any] = resolver.resolved(root, "", ())
+        resolved: dict[str, Any] = _Resolver(root).resolved(root, "", ())
         resolved.pop("$defs", None)
         _simplify(resolved, "")
     return resolved
@@ -303,8 +302,7 @@ class _Resolver:
         beside = {key: item for key, item in value.items() if key != "$ref"}
         if not beside or not isinstance(target, dict):
             return target
-        own = self.resolved(beside, path, chain)
-        return _merged(own, target)
+        return _merged(self.resolved(beside, path, chain), target)
 
     def _find(self, reference: str, path: str) -> Any:
         from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
@@ -333,10 +331,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
         merged["allOf"] = [*parts[0], *parts[1]]
     both = (first.get("properties"), second.get("properties"))
     if isinstance(both[0], dict) and isinstance(both[1], dict):
-        merged["properties"] = {
-            **both[0],
-            **{key: value for key, value in both[1].items() if key not in both[0]},
-        }
+        merged["properties"] = both[0] | both[1] | both[0]  # in the order of the first
     return merged
 
 

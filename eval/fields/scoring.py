@@ -178,34 +178,25 @@ def _objects(
     results: list[FieldResult] = []
     shared = 0
     for child in node.children:
-        key = child.key
+        key, place = child.key, below(path, child)
         in_gold, in_extracted = key in gold, key in extracted
         shared += in_extracted
         if child.skip:
             left, right = gold.get(key), extracted.get(key)
-            results.append(
-                FieldResult(below(path, child), 0.0, "", left, right, SKIPPED)
-            )
+            results.append(FieldResult(place, 0.0, "", left, right, SKIPPED))
         elif in_gold and in_extracted:
             if child.kind == "leaf":
-                results.append(
-                    _leaf(child, below(path, child), gold[key], extracted[key])
-                )
+                results.append(_leaf(child, place, gold[key], extracted[key]))
             else:
-                results += score_pair(
-                    child, below(path, child), gold[key], extracted[key]
-                )
+                results += score_pair(child, place, gold[key], extracted[key])
         elif in_gold:
-            results += missing(child, below(path, child), gold[key], OMISSION)
+            results += missing(child, place, gold[key], OMISSION)
         elif in_extracted:
-            results += missing(child, below(path, child), extracted[key], HALLUCINATION)
+            results += missing(child, place, extracted[key], HALLUCINATION)
     if shared < len(extracted):
-        results += [
-            FieldResult(
-                child_path(path, key), 0.0, "", None, extracted[key], HALLUCINATION
-            )
-            for key in _others(node, path, extracted)
-        ]
+        for key in _others(node, path, extracted):
+            place, right = child_path(path, key), extracted[key]
+            results.append(FieldResult(place, 0.0, "", None, right, HALLUCINATION))
     return results
 
 

@@ -117,8 +117,7 @@ class GraphContexts:
     def open(self, chunk_id: str) -> ContextChunk:
         """Return a chunk, or raise a KeyError where it was deleted meanwhile."""
         if chunk_id not in self._opened:
-            rows = self._connection.read("eval/generation_chunks", ids=[chunk_id])
-            for row in rows:
+            for row in self._connection.read("eval/generation_chunks", ids=[chunk_id]):
                 self._opened[row["id"]] = _chunk(row)
         return self._opened[chunk_id]
 

@@ -495,8 +495,7 @@ class _DeepEvalWriter(ChainWriter):
         try:
             golden = asked._golden(group, evolutions)
         except UselessAnswerError as error:
-            step = "synthesizer"
-            raise ChainError(step, str(error)) from error
+            raise ChainError("synthesizer", str(error)) from error
         question = " ".join(str(golden.input or "").split())
         answer = " ".join(str(golden.expected_output or "").split())
         quality = _quality(golden)
@@ -545,8 +544,7 @@ class _DeepEvalWriter(ChainWriter):
                 _send_data=False,
             )
         if not goldens:
-            step = "synthesizer"
-            raise ChainError(step, "the synthesizer gave no question")
+            raise ChainError("synthesizer", "the synthesizer gave no question")
         return goldens[0]
 
 

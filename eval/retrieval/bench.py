@@ -176,8 +176,7 @@ def open_bench(
             f"{report.failed} passages were not stored, such as {report.failures[0]}."
         )
     if reader == "snapshot":
-        source = CorpusSource(connection, name)
-        build_snapshot(settings.home, source, progress=progress)
+        build_snapshot(settings.home, CorpusSource(connection, name), progress=progress)
     passages = {document_id(name, each.id): each.id for each in dataset.passages}
     title = unit.title
     numbers = {p.id: sentence_numbers(p, title=title) for p in dataset.passages}

@@ -332,8 +332,7 @@ class _Walker(_System):
         self, walked: _Walked, documents: tuple[RankedDocument, ...]
     ) -> Ranking:
         bench, trail = self._bench, walked.trail
-        pairs = [(step.chunk.id, step.score) for step in trail.steps]
-        chunks = chunks_of(bench, pairs)
+        chunks = chunks_of(bench, [(step.chunk.id, step.score) for step in trail.steps])
         more = chunks_of(bench, [(hit.id, hit.score) for hit in walked.rest])
         sentences = list(_found(bench, trail))[:SENTENCES]
         room = SENTENCES - len(sentences)

@@ -27,6 +27,7 @@ from knowtrail.eval.statistics import (
     Statistic,
     compare_paired,
     corrected_differences,
+    divided,
     exact_ends,
     first_mean,
     resampled_means,
@@ -49,12 +50,6 @@ SEED = 42
 _NARROW = 1e-12
 
 
-def _bins(confidences: Rows) -> NDArray[np.intp]:
-    edges = np.linspace(0.0, 1.0, BINS + 1)
-    placed: NDArray[np.intp] = np.searchsorted(edges, confidences, side="right") - 1
-    return np.clip(placed, 0, BINS - 1)
-
-
 def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> Rows:
     """Return n x 10 rows, right less sure in its bin, for `summed_gaps`."""
     sure = np.asarray(confidences, dtype=np.float64).reshape(-1)
@@ -66,8 +61,9 @@ def calibration_rows(confidences: ArrayLike, correct: ArrayLike) -> Rows:
     if not ((sure >= 0) & (sure <= 1)).all():
         bad = sure[~((sure >= 0) & (sure <= 1))][0]
         raise InputError(f"A confidence is {bad}: give numbers from 0 to 1.")
+    bins = np.searchsorted(np.linspace(0.0, 1.0, BINS + 1), sure, side="right") - 1
     rows = np.zeros((sure.size, BINS))
-    rows[np.arange(sure.size), _bins(sure)] = right - sure
+    rows[np.arange(sure.size), np.clip(bins, 0, BINS - 1)] = right - sure
     return rows
 
 
@@ -269,11 +265,6 @@ def _refusals(samples: Sequence[Scored]) -> Rows:
     return rows if any(one.abstained for one in samples) else rows[:0]
 
 
-def _divided(top: Rows, bottom: Rows) -> Rows:
-    """Divide; by nothing it is 0."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-
-
 MEASURES: tuple[Measure, ...] = (
     Measure(name="accuracy", judge="accuracy",
             rows=_each(lambda one: float(bool(one.correct))),
@@ -294,12 +285,12 @@ MEASURES: tuple[Measure, ...] = (
             better="lower", judge="groundedness",
             rows=_each(lambda one: one.unsupported), main=False),
     Measure(name="abstention_precision", judge="abstention", rows=_refusals,
-            statistic=lambda means: _divided(means[:, 0], means[:, 1]), main=False),
+            statistic=lambda means: divided(means[:, 0], means[:, 1]), main=False),
     Measure(name="abstention_recall", judge="abstention", rows=_abstention,
-            statistic=lambda means: _divided(means[:, 0], means[:, 2]), main=False),
+            statistic=lambda means: divided(means[:, 0], means[:, 2]), main=False),
     Measure(name="abstention_f1", called="abstention F1", judge="abstention",
             rows=_abstention,
-            statistic=lambda m: _divided(2 * m[:, 0], m[:, 1] + m[:, 2])),
+            statistic=lambda m: divided(2 * m[:, 0], m[:, 1] + m[:, 2])),
 )  # fmt: skip
 """In the order of all tables; those that are `main` are compared and tested."""
 

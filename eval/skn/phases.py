@@ -165,10 +165,8 @@ def judge_row(
     asked: dict[str, dict[str, Any]] = {}
 
     def ask(name: str, beside: str) -> dict[str, Any] | None:
-        if answer.strip():
-            asked[name] = verdict(name, answer, beside)
-        else:
-            asked[name] = {"value": None, "error": NOTHING_TO_JUDGE}
+        nothing = {"value": None, "error": NOTHING_TO_JUDGE}
+        asked[name] = verdict(name, answer, beside) if answer.strip() else nothing
         value: dict[str, Any] | None = asked[name]["value"]
         return value
 
@@ -464,8 +462,7 @@ def _as_record(variant: str, **about: Any) -> dict[str, Any]:
     """Return an extraction as JSON values; one that failed has an empty context."""
     if about["status"] in {"failed", "empty"}:
         return {**about, "context": empty_extraction(variant), "tokens_est": None}
-    tokens = token_estimate(context_text(about["context"]))
-    return {**about, "tokens_est": tokens}
+    return {**about, "tokens_est": token_estimate(context_text(about["context"]))}
 
 
 def token_estimate(text: str) -> int:

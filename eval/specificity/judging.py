@@ -204,8 +204,7 @@ def memory_pipeline(
 ) -> TemplatePipeline:
     """Return a pipeline over institutions in memory, which searches no chunks."""
     names = build_gazetteer(map(asdict, custodians))
-    graph = graph_of(custodians)
-    return TemplatePipeline(graph, names, understanding=understanding)
+    return TemplatePipeline(graph_of(custodians), names, understanding=understanding)
 
 
 LISTED = 25
@@ -324,8 +323,7 @@ def _named(
     found = set()
     names = {_plain(one.name) for one in institutions.values()}
     for name in sorted(names, key=lambda name: (-len(name), name)):
-        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-        said, times = re.subn(pattern, " | ", said)
+        said, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", " | ", said)
         if times and name not in but:
             found.add(name)
     return found
@@ -382,8 +380,7 @@ def _numbers(text: str) -> set[float]:
 
 def _plain(text: str) -> str:
     """Return a text line by line without what does not tell two apart."""
-    lines = (" ".join(line.split()) for line in text.casefold().splitlines())
-    return "\n".join(lines)
+    return "\n".join(" ".join(line.split()) for line in text.casefold().splitlines())
 
 
 SLOTS = SLOT_TYPES[:8]
@@ -584,8 +581,7 @@ def _rows_right(
     if answer.kind == "count":
         counted = result.counted and result.total == answer.value
         return counted or found.column("count") == (answer.value,)
-    numbers = {str(row[0]): row[-1] for row in found.rows}
-    return numbers == dict(answer.values)
+    return {str(row[0]): row[-1] for row in found.rows} == dict(answer.values)
 
 
 def _says_unknown(question: Question, result: PipelineResult) -> bool:

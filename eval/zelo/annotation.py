@@ -147,8 +147,7 @@ class Asking:
                 known = self._journal.rounds(plan)
             begun = len(pairs)
             pairs += known[number]
-            both = list(matchups(query, documents, pairs))
-            await self._ask_pairs(both[begun:])
+            await self._ask_pairs(list(matchups(query, documents, pairs))[begun:])
 
     def _next_round(
         self, query: Query, documents: Sequence[Document], pairs: Sequence[Pair]
@@ -193,7 +192,9 @@ class Asking:
             swapped = swaps(matchup, judge.name, seed=self._of.pairs.seed)
             shown = matchup.turned() if swapped else matchup
             expected = (judge.price or Price()).of(*judge.expected(shown))
-            if not self._affords(expected):
+            # It must fit into the budget with those that are under way.
+            spent, most = self._journal.spent + self._reserved, self._of.budget
+            if expected and most is not None and not spent + expected <= most:
                 self.stop("budget")
                 return
             self._reserved += expected
@@ -210,12 +211,6 @@ class Asking:
         self.counts.asked += 1
         self.counts.failed += judgement.score is None
         self._tell()
-
-    def _affords(self, expected: float) -> bool:
-        """Return whether a judgement fits into the budget with those under way."""
-        if self._of.budget is None or expected == 0:
-            return True
-        return self._journal.spent + self._reserved + expected <= self._of.budget
 
     def _tell(self) -> None:
         self._of.progress(STAGE, self.counts.asked + self.counts.reused, self._total)
@@ -484,7 +479,12 @@ class ZeloAnnotator:
             StorageError: If a file cannot be written.
         """
         total = await asyncio.to_thread(self._check_source)
-        self._check_target()
+        # A place where nothing can be written is refused before anything is paid.
+        if self.target.is_dir() or not self.target.absolute().parent.is_dir():
+            raise StorageError(f"{self.target} is no place for a file: choose another.")
+        if self.folder.exists() and not self.folder.is_dir():
+            msg = f"{self.folder} is no folder: choose another working folder."
+            raise InputError(msg)
         with Journal(self.folder) as journal:
             before = journal.spent
             self._loop = asyncio.get_running_loop()
@@ -505,14 +505,6 @@ class ZeloAnnotator:
             self.pairs.planned(len(self.pairs.considered(item.documents)))
             for item in read_queries(self.source)
         )
-
-    def _check_target(self) -> None:
-        """Refuse a place where nothing can be written, before anything is paid."""
-        if self.target.is_dir() or not self.target.absolute().parent.is_dir():
-            raise StorageError(f"{self.target} is no place for a file: choose another.")
-        if self.folder.exists() and not self.folder.is_dir():
-            msg = f"{self.folder} is no folder: choose another working folder."
-            raise InputError(msg)
 
     def _compose(self, journal: Journal, asking: Asking, before: float) -> Annotation:
         finished = asking.stopped is None

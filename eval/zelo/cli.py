@@ -241,8 +241,7 @@ def benchmark(
     chosen = metrics.RankingSettings(**options_of(metrics.RankingSettings, given))
     found = metrics.benchmark_files(truth, rankings, settings=chosen)
     apart = metrics.differences(found, seed=chosen.seed)
-    stores = given["store"]
-    runs = _stored(settings, truth, rankings, found, chosen) if stores else {}
+    runs = _stored(settings, truth, rankings, found, chosen) if given["store"] else {}
     if report:
         page = pages.benchmark_page(truth.name, found, apart, settings=chosen)
         write_file(report, page)

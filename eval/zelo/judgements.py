@@ -242,9 +242,7 @@ class Journal(LineJournal):
     def get(self, key: str) -> Judgement | None:
         """Return a judgement, None where there is none."""
         place = self._places.get(key)
-        if place is None:
-            return None
-        return _judgement(self.row_at(place))
+        return None if place is None else _judgement(self.row_at(place))
 
     def settled(self, key: str, *, retry_failed: bool = False) -> bool:
         """Return whether a judgement need not be asked for: it came, and was of use."""

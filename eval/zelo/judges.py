@@ -116,16 +116,10 @@ def judge_prompt(matchup: Matchup, prompt_tokens: int) -> tuple[str, bool]:
     share_one = max(half, left - two)
     share_two = max(half, left - min(one, share_one))
     short = (fitting(first, share_one), fitting(second, share_two))
-    marks = [
-        marked("query", query),
-        marked("document-a", short[0]),
-        marked("document-b", short[1]),
-    ]
+    names = ("query", "document-a", "document-b")
+    marks, texts = zip(*map(marked, names, (query, *short)), strict=True)
     prompt = _TEMPLATE.format(
-        query=marks[0][0],
-        first=marks[1][0],
-        second=marks[2][0],
-        texts="\n\n".join(text for _, text in marks),
+        query=marks[0], first=marks[1], second=marks[2], texts="\n\n".join(texts)
     )
     cut = short != (first, second) or query != matchup.query.query
     return whole_characters(prompt), cut
@@ -147,9 +141,8 @@ def read_answer(value: object) -> tuple[float | None, str, str | None]:
         return None, "", f"The answer is no JSON object: {str(value)[:100]!r}."
     reasoning = value.get("reasoning")
     said = whole_characters(reasoning) if isinstance(reasoning, str) else ""
-    said = said[:_LONGEST_REASONING]
     score, error = usable_score(value.get("score"))
-    return score, said, error
+    return score, said[:_LONGEST_REASONING], error
 
 
 _LOG = logging.getLogger(__name__)
@@ -376,8 +369,7 @@ class RerankerJudge:
         price: Price | None = _FREE,
     ) -> None:
         self.name = name or reranker_name(reranker)
-        kind = reranker_name(reranker).partition(":")[0]
-        self._scale = SCALES.get(kind, 1.0)
+        self._scale = SCALES.get(reranker_name(reranker).partition(":")[0], 1.0)
         self.fingerprint = f"reranker:{reranker.fingerprint}:{self._scale:g}"
         self.concurrency = 256
         self.price = price

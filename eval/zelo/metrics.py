@@ -215,8 +215,7 @@ def recall(
         raise InputError(f"k is {k} and k_gt {wanted}: give 1 or more.")
     if not len(truth):
         return float("nan")
-    best = np.intersect1d(ranked(truth)[:wanted], ranked(test)[:k])
-    return len(best) / wanted
+    return len(np.intersect1d(ranked(truth)[:wanted], ranked(test)[:k])) / wanted
 
 
 STANDARD = ("nDCG@10", "RR", "R@10")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -389,13 +389,11 @@ def _other(path: Path) -> str:
 
 def _pair(row: dict[str, Any], where: str) -> dict[str, Any]:
     pair: Any = row.get("pair")
-    try:
+    with suppress(KeyError, TypeError):
         ids = [(pair[side], ("document_id", "content")) for side in _SIDES]
         texts = [of[name] for of, names in [(pair, _QUERY), *ids] for name in names]
         if all(isinstance(text, str) for text in texts):
             return dict(pair)
-    except (KeyError, TypeError):
-        pass
     msg = f"{where} has no pair with query_id, query, document_a and document_b."
     raise SourceError(msg)
 

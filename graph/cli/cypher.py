@@ -247,13 +247,9 @@ def _show(running: RunningStatement, limit: int, *, wide: bool, saved: bool) -> 
         full = [
             not saved or any(v is not None for v in c) for c in zip(*shown, strict=True)
         ]
-        draw_rows(
-            [*compress(running.columns, full)],
-            [[*compress(row, full)] for row in shown],
-            wide=wide,
-            once=saved,
-            more="--wide",
-        )
+        columns = list(compress(running.columns, full))
+        cells = [list(compress(row, full)) for row in shown]
+        draw_rows(columns, cells, wide=wide, once=saved, more="--wide")
     if running.plan:
         click.echo(running.plan)
     if more:

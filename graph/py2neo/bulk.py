@@ -210,9 +210,8 @@ class _Properties:
                 raise UnsupportedValueError(msg)
             row = dict(row)
         for key in self._merged:
-            if (
-                row.get(key) if self._keys is None else row[self._keys.index(key)]
-            ) is None:
+            value = row.get(key) if self._keys is None else row[self._keys.index(key)]
+            if value is None:
                 msg = f"Row {number} has no value for {key!r}, which it is merged by."
                 raise InputError(msg)
         return row

@@ -149,7 +149,10 @@ def cypher_repr(value: Any, *, quote: str | None = None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return _integer_text(value)
+        if not -(2**63) <= value < 2**63:
+            msg = f"{value} needs more than the 64 bits of a number in Neo4j."
+            raise InputError(msg)
+        return str(int(value))
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, str):
@@ -178,12 +181,6 @@ def value_text(value: Any) -> str:
         return cypher_repr(value)
     except (TypeError, InputError):
         return repr(value)
-
-
-def _integer_text(value: int) -> str:
-    if not -(2**63) <= value < 2**63:
-        raise InputError(f"{value} needs more than the 64 bits of a number in Neo4j.")
-    return str(int(value))
 
 
 def _float_text(value: float) -> str:

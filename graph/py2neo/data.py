@@ -260,8 +260,7 @@ class Path(Walkable):
             before, name, after = parts[place - 1 : place + 2]
             joins = isinstance(before, Walkable) and isinstance(after, Walkable)
             if joins and isinstance(name, str):
-                edge = Relationship(before.end_node, name, after.start_node)
-                parts[place] = edge
+                parts[place] = Relationship(before.end_node, name, after.start_node)
         super().__init__(walk(*parts))
 
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -285,11 +285,9 @@ def _parsed(query: Any, namespaces: Dictionary[str, Any], base: str | None) -> Q
 
 
 def _is_update(query: Any) -> bool:
-    try:
+    with suppress(Exception):  # it is neither a query nor an update
         return bool(parseUpdate(query).request)
-    except Exception:
-        # It is neither a query nor an update.
-        return False
+    return False
 
 
 def _evaluate(ctx: QueryContext, part: CompValue) -> Any:
@@ -331,8 +329,7 @@ def _block(
     plans = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
     if plans is None:
         return None
-    known = dict(ctx.bindings.items())
-    rows = _solved(run, ctx, plans, [known])
+    rows = _solved(run, ctx, plans, [dict(ctx.bindings.items())])
     return (FrozenBindings(ctx, row) for _, row in rows)
 
 
@@ -361,8 +358,7 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBind
     rest = [one for one in demanded if _existence(one) is None]
 
     def seen(row: FrozenBindings) -> FrozenBindings:
-        scoped = part.no_isolated_scope
-        return row if scoped else row.forget(ctx, _except=part._vars)
+        return row if part.no_isolated_scope else row.forget(ctx, _except=part._vars)
 
     passed: Iterator[FrozenBindings] = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)

@@ -202,8 +202,7 @@ def stopped_after(seconds: float) -> Iterator[None]:
 
 def _matches(part: Any, context: Any) -> Literal:
     """Return whether a text has a match, as SPARQL 1.1, section 17.4.3.14."""
-    text = string(part.text)
-    return Literal(bool(_timed(part, context, "search", text)))
+    return Literal(bool(_timed(part, context, "search", string(part.text))))
 
 
 def _replaced(part: Any, context: Any) -> Literal:

@@ -93,13 +93,9 @@ class Component:
                 first += 1
 
     def _made(self, place: int, signature: Signature, first: int) -> Translation:
+        chosen, _ = self.combinations[place]
         return Translation(
-            self.mapping,
-            self.combinations[place][0],
-            dict(signature),
-            self.bounds,
-            self._optional,
-            first,
+            self.mapping, chosen, dict(signature), self.bounds, self._optional, first
         )
 
     def _bound(
@@ -335,8 +331,7 @@ def _extended(
 ) -> Iterator[tuple[int, Solution]]:
     """Yield rows extended by what a group of patterns adds."""
     for batch in batches(found):
-        rows = [solution for _, solution in batch]
-        for place, added in solve([group], run, rows):
+        for place, added in solve([group], run, [solution for _, solution in batch]):
             number, solution = batch[place]
             yield number, solution | added
 

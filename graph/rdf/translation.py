@@ -215,12 +215,9 @@ class Translation:
         if found is not None and not is_variable(found):
             names = tuple(self.mapping.names(str(found), "rel")) or ("",)
         place, name, *lookups = self.known.get(term, ("", None))
-        edge = self._edge(
-            term,
-            said.get("subject", (term, "source")),
-            said.get("object", (term, "target")),
-            names if name is None else (name,),
-        )
+        source = said.get("subject", (term, "source"))
+        target = said.get("object", (term, "target"))
+        edge = self._edge(term, source, target, names if name is None else (name,))
         ends = (edge.source, edge.target)
         for end, arms, suffix in zip(ends, lookups, "st", strict=False):
             if end.arms is None:
@@ -331,13 +328,9 @@ class Translation:
 
     def _rule_names(self, reading: Reading, allowed: Collection[str]) -> list[str]:
         predicate = str(reading.pattern[1])
-        return list(
-            dict.fromkeys(
-                rule.name
-                for rule in TERMS
-                if self.mapping.term(rule) == predicate and rule.label in allowed
-            )
-        )
+        rules = (rule for rule in TERMS if rule.label in allowed)
+        names = (r.name for r in rules if self.mapping.term(r) == predicate)
+        return list(dict.fromkeys(names))
 
     def _return(self) -> None:
         statement = self.statement
@@ -455,9 +448,7 @@ class Translation:
         self, edge: Edge, record: Sequence[Any], iris: Dictionary[int, str]
     ) -> str:
         name, server, siblings = (record[column] for column in edge.columns)
-        number = 0
-        if siblings:
-            number = numbered(self.mapping, ((s[0], s[1]) for s in siblings))[server]
+        number = numbered(self.mapping, siblings)[server] if siblings else 0
         source, target = iris[id(edge.source)], iris[id(edge.target)]
         return self.mapping.vocabulary.statement(source, name, target, number)
 

@@ -94,10 +94,8 @@ def _nano_text(value: Any) -> str:
 
 def _point_text(point: Any, vocabulary: Vocabulary) -> str:
     axes = " ".join(repr(float(axis)) for axis in point)
-    text = f"POINT{' Z' if len(point) == 3 else ''} ({axes})"
-    return (
-        text if point.srid == _WGS84 else f"<{vocabulary.base}srid/{point.srid}> {text}"
-    )
+    system = "" if point.srid == _WGS84 else f"<{vocabulary.base}srid/{point.srid}> "
+    return f"{system}POINT{' Z' if len(point) == 3 else ''} ({axes})"
 
 
 def _duration_literal(value: Any, vocabulary: Vocabulary) -> Value:
@@ -155,13 +153,10 @@ def _point_value(text: str, vocabulary: Vocabulary) -> Any:
         return None
     axes = [float(axis) for axis in found[2].split()]
     system = found[1] or f"{vocabulary.base}srid/{_WGS84}"
-    points = (WGS84Point(axes), CartesianPoint(axes))
-    ours = (
-        point
-        for point in points
-        if point.srid and system == f"{vocabulary.base}srid/{point.srid}"
-    )
-    return next(ours, None)
+    for point in (WGS84Point(axes), CartesianPoint(axes)):
+        if point.srid and system == f"{vocabulary.base}srid/{point.srid}":
+            return point
+    return None
 
 
 def _own_time(kind: Any, text: str) -> Any:

@@ -150,8 +150,7 @@ def _await_answer(
     try:
         answer = json.loads(answers.recv_bytes())
     except (EOFError, OSError) as error:
-        msg = _start_message(folder, "its process ended")
-        raise _ProcessEndedError(msg) from error
+        raise _ProcessEndedError(_start_message(folder, "its process ended")) from error
     if "error" in answer:
         kind = getattr(errors, answer["kind"], ServerStartError)
         if kind is ServerStartError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -78,11 +79,8 @@ def read_date(text: str) -> tuple[str, int]:
     found = _DATE.fullmatch(text.strip())
     if found is not None:
         year, month, day = (int(part) if part else None for part in found.groups())
-        try:
+        with suppress(ValueError):  # there is no such day
             date(year or 0, month or 1, day or 1)
-        except ValueError:
-            pass
-        else:
             rest = "".join(f"-{part:02}" for part in (month, day) if part is not None)
             return f"{year:04}{rest}", year or 0
     msg = f"founded {text[:40]!r} is no date: write 1887, 1887-05 or 1887-05-01"

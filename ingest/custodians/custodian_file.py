@@ -144,8 +144,7 @@ class _Reader:
         try:
             return parse(text)
         except InputError as error:
-            told = f"{str(error).rstrip('.')}; {name} left out"
-            self.refuse(name, told)
+            self.refuse(name, f"{str(error).rstrip('.')}; {name} left out")
             return None
 
     def refuse(self, name: str, message: str) -> None:
@@ -352,8 +351,7 @@ class CustodianFile:
         self.misplaced = Misplaced()
         self._table = TableFile(path)
         self._limit = limit
-        names = self._read_whole()
-        self.columns = columns_of(names, columns or {})
+        self.columns = columns_of(self._read_whole(), columns or {})
         for column in self.columns.values():
             if place := self._table.nested.get(column):
                 _refuse(f"{place}: {column!r} is no text or number")

@@ -70,8 +70,7 @@ class Towns:
         if guess is not None and guess.confidence >= 0.8:
             self._names.setdefault(guess.value.casefold(), guess.value)
             if district := _district(address, postcode):
-                towns = self._districts.setdefault(district, Counter())
-                towns[guess.value] += 1
+                self._districts.setdefault(district, Counter())[guess.value] += 1
 
     def at_end(self, text: str) -> str | None:
         """Return the longest known town that a text ends with."""
@@ -109,8 +108,7 @@ def guess_type(title: str, website: str | None) -> Guess | None:
         for letter, pattern, confidence in _TITLES
         for match in pattern.finditer(title)
     )
-    strong = [one for one in found if one[1] in _STRONG]
-    chosen = strong or found
+    chosen = [one for one in found if one[1] in _STRONG] or found
     letters = {letter for _, letter, _ in chosen}
     if len(letters) == 1:
         _, letter, confidence = chosen[-1]
@@ -155,14 +153,9 @@ def guess_city(address: str, towns: Towns | None, postcode: str = "") -> Guess |
 
 def _parts(address: str) -> tuple[list[str], str | None]:
     """Return the parts of an address up to the town, and the county if it ends one."""
-    parts = [part.strip(" .;") for part in address.split(",")]
-    parts = [
-        part
-        for part in parts
-        if part
-        and not _IS["postcode"].fullmatch(part)
-        and not _IS["box"].fullmatch(part)
-    ]
+    stripped = (part.strip(" .;") for part in address.split(","))
+    others = (_IS["postcode"], _IS["box"])
+    parts = [p for p in stripped if p and not any(o.fullmatch(p) for o in others)]
     while parts and _is_country(parts[-1]):
         parts.pop()
     if parts:
@@ -200,8 +193,7 @@ def guess_country(address: str, postcode: str | None) -> Guess | None:
         return Guess(value=code, confidence=1.0, rule="country-name")
     for text in (postcode or "", *parts):
         if found := _IS["postcode"].fullmatch(text.strip()):
-            area = (found[1] or "").upper()
-            code = _KNOWN["islands"].get(area, "GB")
+            code = _KNOWN["islands"].get((found[1] or "").upper(), "GB")
             return Guess(value=code, confidence=0.95, rule="postcode")
     return None
 

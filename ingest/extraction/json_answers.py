@@ -50,8 +50,7 @@ def loaded(answer: str) -> tuple[Any, tuple[Repair, ...]]:
     if value is None:
         raise InputError(f"The answer is not JSON: {problem}.") from problem
     said = "the end of the JSON object was missing: closed after its last whole part"
-    last = stripped.count("\n") + 1
-    return value, (Repair(line=last, code="cut", message=said),)
+    return value, (Repair(line=stripped.count("\n") + 1, code="cut", message=said),)
 
 
 def _finite(text: str) -> float:

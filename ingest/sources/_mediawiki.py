@@ -150,8 +150,7 @@ class MediaWikiApi(ApiWishes):
             msg = f"{self.url!r} is no address of an api.php: {error}."
             raise SourceError(msg) from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            reason = str(error) or type(error).__name__
-            raise BusyError(reason) from error
+            raise BusyError(str(error) or type(error).__name__) from error
         return self._answer(body, after)
 
     def _check_status(self, response: httpx.Response) -> None:

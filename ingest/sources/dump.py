@@ -461,8 +461,7 @@ class DumpSource(PathsSource):
         with DumpFile(path) as file:
             try:
                 while not reader.started:
-                    text = file.read()
-                    for _ in reader.feed(text):
+                    for _ in reader.feed(file.read()):
                         break
             except (BrokenXmlError, BrokenFileError, ForbiddenXmlError) as error:
                 if not reader.started or isinstance(error, ForbiddenXmlError):

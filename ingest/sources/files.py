@@ -151,8 +151,7 @@ class FilesSource:
             weight += length
             marks.append(f"{key} {length} {changed}")
             if weight >= size or place == len(self._found):
-                mark = content_key(*marks)
-                yield Part(self.name, start, place, mark, place - start)
+                yield Part(self.name, start, place, content_key(*marks), place - start)
                 start, weight, marks = place, 0, []
 
     def part_items(self, part: Part) -> Iterator[Item]:
@@ -251,8 +250,7 @@ class FilesSource:
         told = kind in _READERS or data.startswith(_UTF16)
         if not told and b"\0" in data[:_HEAD]:
             raise _OtherError
-        encoding = self._encoding_of(data, kind)
-        text = _text(data, encoding, named=self._encoding)
+        text = _text(data, self._encoding_of(data, kind), named=self._encoding)
         return _READERS[kind](text) if kind in _READERS else Page(title=None, text=text)
 
     def _encoding_of(self, data: bytes, kind: str) -> str | None:

@@ -96,8 +96,7 @@ def _draw(connection: Connection, walk: Walk, picture: Path) -> None:
     from knowtrail.graph.files import write_file
     from knowtrail.retrieval.picture import considered_chunks, walk_html
 
-    page = walk_html(walk, considered_chunks(connection, walk))
-    write_file(picture, page)
+    write_file(picture, walk_html(walk, considered_chunks(connection, walk)))
 
 
 def _tell_server(settings: Settings, pointed: Settings, *, err: bool = False) -> None:

@@ -392,8 +392,7 @@ class Tools:
         rows = await self._connection.aread(
             "mcp/path_between", **{"from": here["id"], "to": there["id"], "limit": k}
         )
-        parts = [Chain(**row) for row in rows[first:]]
-        return fitting(parts, max_tokens, first=first)
+        return fitting([Chain(**row) for row in rows[first:]], max_tokens, first=first)
 
     async def read_cypher(
         self,

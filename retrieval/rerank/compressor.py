@@ -50,8 +50,7 @@ class RerankCompressor(BaseDocumentCompressor):
         callbacks: Callbacks | None = None,
     ) -> Sequence[Document]:
         """Do as `compress_documents` does, without blocking."""
-        texts = _texts(documents)
-        scores = await achecked_scores(self.reranker, query, texts)
+        scores = await achecked_scores(self.reranker, query, _texts(documents))
         return self._ranked(documents, scores)
 
     def _ranked(

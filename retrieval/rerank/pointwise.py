@@ -62,12 +62,8 @@ def features(embedder: Embedder, query: str, documents: Sequence[str]) -> Vector
     found = found / np.linalg.norm(found, axis=1, keepdims=True)
     words = np.log1p(bm25_scores(query, documents))
     products = found * asked
-    return np.hstack([
-        products,
-        np.abs(found - asked),
-        products.sum(axis=1, keepdims=True),
-        words[:, None],
-    ])
+    cosines = products.sum(axis=1, keepdims=True)
+    return np.hstack([products, np.abs(found - asked), cosines, words[:, None]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -84,8 +84,7 @@ def create_app(
     app.add_exception_handler(Exception, _on_error)
     gate = Gate(places=places, seconds=seconds)
     alone = rules is None or len(rules.keys) < 2
-    routes = _Routes(backend=backend, gate=gate, templates=templates, alone=alone)
-    routes.add_to(app)
+    _Routes(backend=backend, gate=gate, templates=templates, alone=alone).add_to(app)
     app.openapi = partial(with_keys, app.openapi)  # type: ignore[method-assign]
     return Guard(app, rules or Rules())
 

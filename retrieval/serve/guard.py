@@ -244,8 +244,7 @@ class Guard:
             if problem is None:
                 await self._app(scope, self._limited(receive), watched)
             else:
-                response = problem_response(problem, request_id)
-                await response(scope, receive, watched)
+                await problem_response(problem, request_id)(scope, receive, watched)
         except Exception as error:  # an answer is due whatever happened
             await self._fail(scope, receive, watched, error)
         finally:

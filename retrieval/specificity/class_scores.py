@@ -147,12 +147,9 @@ def write_scores(connection: Connection, lookup: SpecificityLookup) -> Counters:
         }
         for name, found in lookup.classes.items()
     ]
-    stored = {
-        row["held"]["uri"]: row["held"]
-        for row in connection.read(
-            "retrieval/specificity_stored", uris=[row["uri"] for row in rows]
-        )
-    }
+    uris = [row["uri"] for row in rows]
+    found = connection.read("retrieval/specificity_stored", uris=uris)
+    stored = {row["held"]["uri"]: row["held"] for row in found}
     new = [
         row
         for row in rows
@@ -441,16 +438,12 @@ def diagram(
     check_threshold(threshold)
     names = sorted(str(name) for name in ContextTemplate)
     if context is not None and context not in names:
-        use = f"use one of {', '.join(names)}."
-        hint = near_name(context[:80], names, none=use)
+        hint = near_name(context[:80], names, none=f"use one of {', '.join(names)}.")
         raise InputError(f"No context {context[:80]!r}: {hint}")
     lookup = load_lookup(schema)
     title = "Classes of heritage" + (f" for {context}" if context else "")
+    scores = lookup.get_all_scores(context or GENERAL)
     svg = uml_svg(
-        lookup.classes,
-        lookup.get_all_scores(context or "general"),
-        title=title,
-        threshold=threshold,
-        only_kept=only_kept,
+        lookup.classes, scores, title=title, threshold=threshold, only_kept=only_kept
     )
     return svg if suffix == ".svg" else uml_page(svg, title)

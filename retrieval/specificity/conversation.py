@@ -65,8 +65,7 @@ class Conversation:
     @property
     def last(self) -> PastTurn | None:
         """Return the last turn that a follow-up can build on, if there is one."""
-        found = (t for t in reversed(self.turns) if t.template_id != "none")
-        return next(found, None)
+        return next((t for t in reversed(self.turns) if t.template_id != "none"), None)
 
 
 def context_boosts(conversation: Conversation | None) -> dict[str, float]:
@@ -135,11 +134,9 @@ def store_turn(
     )
     if schema_version(connection) < SCHEMA_VERSION:
         apply_schema(connection)
+    turn = {"id": turn_id, "createdAt": now, **_properties(result)}
     connection.write(
-        "retrieval/specificity_turn",
-        conversation=name,
-        now=now,
-        turn={"id": turn_id, "createdAt": now, **_properties(result)},
+        "retrieval/specificity_turn", conversation=name, now=now, turn=turn
     )
     return turn_id
 

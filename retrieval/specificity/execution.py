@@ -134,8 +134,7 @@ def execute(
         bound = {name: binding.literal() for name, binding in run.bindings.items()}
         with _borrowed(run.sparql) as prepared:
             result = watched.query(prepared, initBindings=bound)
-            names = [str(v) for v in result.vars or ()]
-            columns = (*run.label, *names)
+            columns = (*run.label, *map(str, result.vars or ()))
             for row in result:
                 check()
                 if len(found) >= rows:

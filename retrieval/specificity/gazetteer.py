@@ -126,8 +126,7 @@ def _usual_spellings(
         joined.setdefault(same, []).extend(names)
     usual: dict[str, str] = {}
     for names in joined.values():
-        best = min(names, key=lambda n: (-rows[n], n))
-        usual |= dict.fromkeys(names, best)
+        usual |= dict.fromkeys(names, min(names, key=lambda n: (-rows[n], n)))
     return usual
 
 
@@ -301,12 +300,8 @@ class _Builder:
             if not (form in entries or form in typed or len(form) < 3)
             and not (form.isdigit() or common.issuperset(form.split()))
         }
-        names = {
-            kind: tuple(
-                sorted(f for f, e in entries.items() if kind in {x.kind for x in e})
-            )
-            for kind in KINDS
-        }
+        kinds = {form: {x.kind for x in found} for form, found in entries.items()}
+        names = {k: tuple(sorted(f for f in kinds if k in kinds[f])) for k in KINDS}
         entries |= named
         return Gazetteer(
             entries=entries,
@@ -356,20 +351,15 @@ class _Builder:
         for kind, key in (("city", "cities"), ("region", "regions")):
             own = {f for f, e in self._entries.items() if kind in {x.kind for x in e}}
             for same in data[key]:
-                found = [
-                    entry
-                    for name in same
-                    for entry in self._entries.get(normal(name), ())
-                    if entry.kind == kind
-                ]
+                known = (self._entries.get(normal(name), ()) for name in same)
+                found = [e for entries in known for e in entries if e.kind == kind]
                 for name in same:
                     for entry in found if normal(name) not in own else ():
                         self._add(name, entry)
         for code, region in self._regions.items():
+            entry = Entry(kind="region", value=region, about=code[:2].upper())
             for name in _subdivision_names(code.upper()):
-                self._add(
-                    name, Entry(kind="region", value=region, about=code[:2].upper())
-                )
+                self._add(name, entry)
 
 
 def _most_specific(places: set[str]) -> list[str]:

@@ -140,12 +140,8 @@ def _limit(
     else:
         values = meant.get(kind, {}).get(mention.value, (mention.value,))
         bound = {f"limit_{n}_{k}": Binding(value=v) for k, v in enumerate(values)}
-        predicates = [
-            "hc:subregionCode"
-            if REGION_CODE.fullmatch(value)
-            else _LIMITS["predicates"][kind]
-            for value in values
-        ]
+        coded, usual = "hc:subregionCode", _LIMITS["predicates"][kind]
+        predicates = [coded if REGION_CODE.fullmatch(v) else usual for v in values]
     pattern = wording("limits.jinja").render(
         kind=kind,
         n=n,

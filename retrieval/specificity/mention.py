@@ -445,8 +445,7 @@ class MentionFinder:
             if region := self.gazetteer.regions.get(text):
                 yield replace(f, kind="region", value=region)
             else:
-                known = self.gazetteer.identifiers.get(text, f.value)
-                yield replace(f, value=known)
+                yield replace(f, value=self.gazetteer.identifiers.get(text, f.value))
         yield from ranged(question, amounts(question))
         yield from years(question)
 

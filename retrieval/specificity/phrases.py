@@ -36,12 +36,10 @@ PASSAGES = 5
 def things(slots: SlotValues, language: str, number: int = 2) -> str:
     """Return the words for the types asked for, one or many."""
     form = 0 if number == 1 else 1
-    shown = type_words().shown
+    shown, said = type_words().shown, said_in(language)
     letters = each_of(slots, "institution_type")
     words = [shown[letter][language][form] for letter in letters if letter in shown]
-    return str(
-        said_in(language)["and"].join(words) or said_in(language)["generic"][form]
-    )
+    return str(said["and"].join(words) or said["generic"][form])
 
 
 def joined(places: Sequence[str], language: str, by: str = "or") -> str:
@@ -92,10 +90,8 @@ def doubt_text(doubt: Doubt, language: str) -> str:
         ]
     kind = "near" if doubt.kind == "unknown" and shown else doubt.kind
     text = doubt.text
-    if doubt.kind in {"only", "parts", "unrecorded"} and doubt.slot in {
-        "region",
-        "country",
-    }:
+    placed = doubt.slot in {"region", "country"}
+    if placed and doubt.kind in {"only", "parts", "unrecorded"}:
         text = _with_names(text, language)
     joiner = _JOINERS.get(kind, words["or"])
     return str(words["doubts"][kind].format(text, joiner.join(shown)))

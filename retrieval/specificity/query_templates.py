@@ -6,6 +6,7 @@ The text of a query stays as it is; values are bound to its variables.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
@@ -383,8 +384,7 @@ def _run(template: Template, slots: Mapping[str, str], label: Mapping[str, str])
         raise InputError(msg)
     bindings: dict[str, Binding] = {}
     for slot in template.slots.values():
-        value = slots.get(slot.name) or slot.default
-        bindings.update(_bindings(slot, value))
+        bindings.update(_bindings(slot, slots.get(slot.name) or slot.default))
     if "region_code" in known:
         bindings["region_code"] = bindings.pop("region")
     if any(slot.type == "date" for slot in template.slots.values()):
@@ -430,11 +430,8 @@ def _year(whole: str, part: str) -> int:
 
 
 def _decimal(name: str, value: str) -> str:
-    try:
+    with suppress(InvalidOperation):
         number = Decimal(value)
-    except InvalidOperation as error:
-        msg = f"Slot {name!r} is {value[:80]!r}: write a number of euro."
-        raise InputError(msg) from error
-    if not number.is_finite() or abs(number) >= Decimal(10) ** 18:
-        raise InputError(f"Slot {name!r} is {value[:80]!r}: write a number of euro.")
-    return format(number, "f")
+        if number.is_finite() and abs(number) < Decimal(10) ** 18:
+            return format(number, "f")
+    raise InputError(f"Slot {name!r} is {value[:80]!r}: write a number of euro.")

@@ -293,8 +293,7 @@ class ConversationContextResolver:
             before = replace(before, date=None)
         if now.names and not before.names and len(last.names) == 1:
             before = replace(before, names=last.names)
-        several = bool(_P["several"].search(question))
-        frame = _merged(before, now, several=several)
+        frame = _merged(before, now, several=bool(_P["several"].search(question)))
         types = {"institution_type": frame.letters}
         known = {"frame": frame, "types": types, "language": language}
         made = wording("follow_up.jinja").render(known)

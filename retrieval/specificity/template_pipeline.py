@@ -346,8 +346,7 @@ class Run:
             return None
         classify = self.pipeline.rules.classifier.classify
         taken = classify(asked[0], mentions, language=self.language)
-        intent = self.pipeline.templates[taken.template_id].intent
-        if intent in {"list", "count"}:
+        if self.pipeline.templates[taken.template_id].intent in {"list", "count"}:
             self.vicinity = nearby.of_town(towns[0], asked[1])
         if self.vicinity is None:
             return None

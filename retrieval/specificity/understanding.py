@@ -280,8 +280,7 @@ class _Checked:
         resolution = self._resolution()
         text = resolution.question
         said = [i for i in reading.items if _place(i.words, text)]
-        left = [i for i in said if i.exclude]
-        out = self._taken(left, text, finder.find_all(text))
+        out = self._taken([i for i in said if i.exclude], text, finder.find_all(text))
         excluded = [m for m in out if m.kind in _EXCLUDABLE and m.value]
         asked = _without(text, excluded)
         own = finder.find(asked)

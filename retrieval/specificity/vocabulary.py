@@ -209,12 +209,8 @@ def spelling_of(form: str) -> str | None:
         return None
     from rapidfuzz import fuzz, process
 
-    near = process.extractOne(
-        form,
-        [w for w in _asking_words() if len(w) > 3 and w[0] == form[0]],
-        scorer=fuzz.ratio,
-        score_cutoff=NEAR,
-    )
+    known = [w for w in _asking_words() if len(w) > 3 and w[0] == form[0]]
+    near = process.extractOne(form, known, scorer=fuzz.ratio, score_cutoff=NEAR)
     return None if near is None else str(near[0])
 
 

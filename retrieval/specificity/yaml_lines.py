@@ -105,7 +105,6 @@ def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
     try:
         return loader.construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
-        said = f"{node.value!r} cannot be read"
-        raise _wrong(name, node.start_mark, said) from error
+        raise _wrong(name, node.start_mark, f"{node.value!r} cannot be read") from error
     finally:
         loader.dispose()

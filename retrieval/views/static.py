@@ -238,8 +238,7 @@ def _image(axes: Axes, grid: Grid) -> Any:
 
 
 def _heat(figure: Figure, axes: Axes, grid: Grid) -> None:
-    drawn = _image(axes, grid)
-    figure.colorbar(drawn, ax=axes, label="cosine", shrink=0.7, pad=0.02)
+    figure.colorbar(_image(axes, grid), ax=axes, label="cosine", shrink=0.7, pad=0.02)
     several = len({segment.document for segment in grid.segments}) > 1
     places, names = ticks(grid, most=20 if several else 10)
     axes.set_xticks(places, names)
@@ -302,8 +301,7 @@ def _window(axes: Axes, panels: Sequence[Panel], place: int) -> None:
             "linestyle": "--" if here != there else "-",
         },
     )
-    cosine = f"{after.arrival:.2f}"
-    axes.text(s=cosine, transform=axes.transAxes, **_LOOK["arrival"])
+    axes.text(s=f"{after.arrival:.2f}", transform=axes.transAxes, **_LOOK["arrival"])
 
 
 def _walk(axes: Axes, panel: Panel, *, room: int = 30) -> None:

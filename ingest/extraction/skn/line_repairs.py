@@ -157,8 +157,7 @@ def _decoded(inner: str, tell: Tell) -> str:
         return str(json.loads(f'"{inner}"'))
     except ValueError:
         tell("quotes", "quotes or escapes inside the text")
-        lenient = _ESCAPE.sub(r"\1", inner)
-        return lenient.replace("\\n", "\n").replace("\\t", "\t")
+        return _ESCAPE.sub(r"\1", inner).replace("\\n", "\n").replace("\\t", "\t")
 
 
 _CHOICE = re.compile(
@@ -220,8 +219,7 @@ def _trimmed(text: str) -> str:
 def _fields(text: str, tell: Tell) -> tuple[str, dict[str, str]]:
     """Return what stands before the first key, and the values by their keys."""
     text = _CHOICE.sub(lambda found: "?".ljust(len(found[0])), text)
-    plain = mapped(text)
-    keys = list(_KEY.finditer(plain))
+    keys = list(_KEY.finditer(mapped(text)))
     first = text[: keys[0].start()] if keys else text
     found: dict[str, str] = {}
     ends = [*(key.start() for key in keys), len(text)][1:]

@@ -366,8 +366,7 @@ def _has_words(lines: list[str]) -> bool:
 
 def _is_start(line: str) -> bool:
     """Say whether a line can be the first of a block without [SKN]."""
-    heading = _section_of(line)
-    return heading is not None or _OPEN_QUOTE.match(mapped(line)) is not None
+    return _section_of(line) is not None or _OPEN_QUOTE.match(mapped(line)) is not None
 
 
 def _is_open(line: str) -> bool:
