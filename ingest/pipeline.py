@@ -94,6 +94,7 @@ def ingest_corpus(
     cleanup: Cleanup = "incremental",
     progress: Progress = silent,
     engine: RayEngine | None = None,
+    work: Path | None = None,
 ) -> IngestReport:
     """Bring a corpus to the state of its sources.
 
@@ -113,6 +114,8 @@ def ingest_corpus(
             documents and redirects that are gone from the sources.
         progress: Told of each stage.
         engine: Reads, parses and embeds in other processes; None does it here.
+        work: Folder for working files, the same each time, for the next change reads
+            what the last one left there; None is below the home folder.
 
     Returns:
         What was done. Pages that failed and damage of a source are counted there and
@@ -129,7 +132,7 @@ def ingest_corpus(
         _never_empty(connection, corpus),
     ):
         return Ingest(
-            connection, corpus, embedder, settings, options, cleanup, progress
+            connection, corpus, embedder, settings, options, cleanup, progress, work
         ).run(sources, engine)
 
 

@@ -18,8 +18,6 @@ from knowtrail.ingest.cli.input import corpus_named, input_options, tell_estimat
 from knowtrail.ingest.options import IngestOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from knowtrail.graph.settings import Settings
     from knowtrail.ingest.options import Cleanup
     from knowtrail.ingest.ray_engine import RayEngine
@@ -167,7 +165,7 @@ def _run(
         pass  # what cannot be read or used is refused before a server is started
     with ExitStack() as stack, progress_bars() as progress:
         connection = stack.enter_context(open_connection(settings))
-        run: Callable[..., IngestReport] = ingest_corpus
+        run = partial(ingest_corpus, work=None if engine else work)
         if takes_bulk_door(
             connection, [source], corpus=name, settings=settings, work=work, asked=bulk
         ):

@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import resource
+import shutil
 import socket
 import subprocess
 import time
@@ -199,6 +200,25 @@ def test_a_new_corpus_of_a_bad_file_is_not_left_behind(
 
     assert done.code == 2
     assert [row["name"] for row in list_corpora(user.connection)] == ["kept"]
+
+
+def test_working_files_go_where_the_user_says(user: User, tmp_path: Path) -> None:
+    """What is no folder is refused in a line, and the same command goes on there."""
+    path, work = tmp_path / "pages.jsonl", tmp_path / "working"
+    rows = [{"title": f"Reef {n}", "text": f"The Coral Reef {n} grows."} for n in "ab"]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    words = ("ingest", "jsonl", path, "--corpus=new", "--themes=none", "--work", work)
+    shutil.rmtree(user.settings.home / "work", ignore_errors=True)
+    work.write_text("no folder", "utf-8")
+
+    refused = user.run(*words)
+    work.unlink()
+    done = user.run(*words)
+
+    assert (refused.code, done.code) == (2, 0)
+    assert str(work) in refused.errors[-1]
+    assert any(each.is_file() for each in work.rglob("*"))
+    assert not (user.settings.home / "work").exists()
 
 
 def _truncated(data: bytes) -> bytes:
