@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import asynccontextmanager, closing, suppress
-from functools import wraps
+from contextlib import asynccontextmanager, closing, nullcontext, suppress
+from functools import partial, wraps
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +13,13 @@ from mcp.server.mcpserver import Context, MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
+from starlette.exceptions import HTTPException
 
 from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.telemetry import span
 from knowtrail.retrieval.mcp.tools import SECONDS, STATEMENT_SECONDS, TEXTS, Tools
+from knowtrail.retrieval.serve.gate import Gate
 from knowtrail.retrieval.serve.guard import Guard
 from knowtrail.retrieval.serve.http_server import run_app
 
@@ -37,6 +39,8 @@ _WHOLE = 1_000_000
 """Tokens of a resource, which has no cursor."""
 LISTING_SECONDS = 5.0
 """How long the list of tools waits for the database."""
+PLACES = 4
+"""Tools at work at once; four times as many wait, more are refused."""
 BEAT_SECONDS = 2.0
 """How often a client is told that a reading tool is still at it."""
 
@@ -82,6 +86,7 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
         log_level="WARNING",
         subscriptions=False,  # others change the database, and nobody tells of it
     )
+    gate = Gate(places=PLACES, seconds=SECONDS)
     kept = {"traverse", "compare"}  # their walks are stored
     reading: tuple[Asked, ...] = (
         *(tools.list_corpora, tools.search, tools.traverse, tools.compare),
@@ -98,14 +103,17 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
             open_world_hint=False,
         )
         seconds = STATEMENT_SECONDS if tool == tools.read_cypher else SECONDS
-        limited = _limited(tool, seconds=None if changes else seconds)
+        limits = (None, None) if changes else (seconds, gate)
+        limited = _limited(tool, *limits)
         server.add_tool(limited, annotations=hints)
-    _add_resources(server, tools)
+    _add_resources(server, tools, gate)
     _add_prompts(server)
     return server
 
 
-def _limited(tool: Asked, *, seconds: float | None = SECONDS) -> Asked:
+def _limited(
+    tool: Asked, seconds: float | None = SECONDS, gate: Gate | None = None
+) -> Asked:
     """Return a tool that ends in time, and says in one line why it failed."""
     # One that reads tells a client meanwhile that it lives; others tell their stages.
 
@@ -113,8 +121,9 @@ def _limited(tool: Asked, *, seconds: float | None = SECONDS) -> Asked:
     async def limited(beating: Context[Any] | None = None, **given: Any) -> Any:
         try:
             async with (
-                asyncio.timeout(seconds) as limit,
                 _beating(beating, tool.__name__),
+                nullcontext() if gate is None else gate.place(),
+                asyncio.timeout(seconds) as limit,
             ):
                 with span("tool", tool=tool.__name__):
                     return await tool(**given)
@@ -126,6 +135,8 @@ def _limited(tool: Asked, *, seconds: float | None = SECONDS) -> Asked:
                 raise ToolError(msg) from error
             msg = f"{tool.__name__} took longer than {seconds:g} s: ask for less."
             raise ToolError(msg) from error
+        except HTTPException as error:  # of the gate
+            raise ToolError(error.detail) from error
         except KnowtrailError as error:
             raise ToolError(str(error)) from error
 
@@ -153,20 +164,21 @@ async def _beating(context: Context[Any] | None, name: str) -> AsyncIterator[Non
             task.cancel()
 
 
-def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
+def _add_resources(server: MCPServer[Any], tools: Tools, gate: Gate) -> None:
     """Offer what can be read by address: the schema, documents, walks."""
+    read = partial(_read, gate)
     # Names and titles reach the database as parameters alone, so any text may be one.
     any_text = ResourceSecurity(exempt_params={"corpus", "title", "walk_id"})
 
     @server.resource("knowtrail://schema", mime_type="text/plain")
     async def schema() -> str:
         """What the graph is made of, for read_cypher."""
-        return await _read(tools.schema)
+        return await read(tools.schema)
 
     @server.resource("knowtrail://corpora", mime_type="application/json")
     async def corpora() -> str:
         """What is in here."""
-        return await _read(tools.list_corpora, max_tokens=_WHOLE)
+        return await read(tools.list_corpora, max_tokens=_WHOLE)
 
     @server.resource(
         "knowtrail://corpus/{corpus}/{title}",
@@ -175,20 +187,20 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
     )
     async def document(corpus: str, title: str) -> str:
         """The first sentences of a document."""
-        return await _read(tools.read_passage, document=title, corpus=corpus)
+        return await read(tools.read_passage, document=title, corpus=corpus)
 
     @server.resource(
         "knowtrail://walk/{walk_id}", mime_type="application/json", security=any_text
     )
     async def walk(walk_id: str) -> str:
         """The steps of a kept walk, each with its reason."""
-        return await _read(tools.explain_walk, walk_id=walk_id, max_tokens=_WHOLE)
+        return await read(tools.explain_walk, walk_id=walk_id, max_tokens=_WHOLE)
 
 
-async def _read(tool: Asked, **given: Any) -> str:
+async def _read(gate: Gate, tool: Asked, **given: Any) -> str:
     """Return a tool's text, or else JSON; it ends in time, and says why it failed."""
     try:
-        answer = await _limited(tool)(**given)
+        answer = await _limited(tool, gate=gate)(**given)
     except ToolError as error:
         raise ResourceError(str(error)) from error
     return answer if isinstance(answer, str) else str(answer.model_dump_json())
@@ -212,8 +224,7 @@ async def serve_stdio(settings: Settings, *, write: bool) -> None:
     """Serve one agent over standard input and output, until it ends the input."""
     async with await AsyncConnection.open(settings) as connection:
         with closing(Tools(connection, settings)) as tools:
-            server = build_server(tools, write=write)
-            await server.run_stdio_async()
+            await build_server(tools, write=write).run_stdio_async()
 
 
 async def serve_http(

@@ -349,6 +349,28 @@ async def test_a_statement_that_takes_too_long_is_ended(
     assert graph.query(RUNNING, {"text": FOR_EVER}) == []
 
 
+async def test_more_calls_than_may_wait_are_refused_in_a_line(
+    graph: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of six calls and one place one works and four wait; then there is room again."""
+    monkeypatch.setattr(f"{build_server.__module__}.PLACES", 1)
+    monkeypatch.setattr(f"{build_server.__module__}.STATEMENT_SECONDS", 0.5)
+    async with client(server) as asking:
+        told = [
+            said(each)
+            for each in await asyncio.gather(
+                *(
+                    asking.call_tool("read_cypher", {"statement": FOR_EVER})
+                    for _ in range(6)
+                )
+            )
+        ]
+        refused = [one for one in told if "5 calls run or wait already" in one]
+        assert len(refused) == 1
+        assert sum("took longer than 0.5 s" in one for one in told) == 5
+        assert await ask(asking, "list_corpora")
+
+
 @pytest.mark.thorough
 async def test_a_database_that_stops_is_told_in_a_line(
     graph: Connection, server: Settings
