@@ -125,7 +125,7 @@ def ask(
     logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
     _spread(server.connection)
     if indexed:
-        apply_schema(server.connection, filters=["chunk.share"])
+        apply_schema(server.connection, filters=["chunk.share"], whole=True)
     server.quiet()
     _measure(server, questions_of(server.connection, count, embedder or Ready()))
 

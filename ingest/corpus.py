@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
-from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.schema import apply_schema, copied_properties
 from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
@@ -116,7 +116,7 @@ def open_corpus(
     if stored is None:
         dimensions = dimensions_of(embedder)
         apply_schema(connection, dimensions=dimensions, progress=progress)
-        chosen = options or IngestOptions()
+        chosen, filters = options or IngestOptions(), copied_properties(connection)
         connection.write(
             "ingest/corpus_create",
             name=name,
@@ -127,6 +127,7 @@ def open_corpus(
                 "version": 1,
                 "status": "unfinished",
                 "termRules": TERM_RULES,
+                **({"copied": filters, "filters": filters} if filters else {}),
                 "themeModel": language_model if chosen.themes == "llm" else None,
                 **{key: getattr(chosen, n) for n, key in OPTION_KEYS.items()},
             },

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from knowtrail.graph.db.labels import COPIED
 from knowtrail.graph.db.statements import statement_names, statement_record
 from knowtrail.ingest.bulk.export import EDGES, NODES
 from knowtrail.ingest.corpus import OPTION_KEYS, stored_corpus
@@ -83,7 +84,12 @@ def corpus_digest(connection: Connection, corpus: str) -> CorpusDigest:
         name = f"corpus/digest_{part}"
         for record in connection.stream(name, corpus=corpus, vectors=False):
             row = [
-                {k: v for k, v in value.items() if k not in _UNCOUNTED}
+                {
+                    k: v
+                    for k, v in value.items()
+                    if k not in _UNCOUNTED
+                    and not (part == "chunks" and k.startswith(COPIED))
+                }
                 if isinstance(value, dict)
                 else value
                 for value in record.values()

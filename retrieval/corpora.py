@@ -23,7 +23,7 @@ from knowtrail.graph.models.embedders import (
     named_embedder,
     query_prompt,
 )
-from knowtrail.graph.models.served import aserved_query
+from knowtrail.graph.models.served import aserved_queries
 from knowtrail.graph.settings import DEFAULT_EMBEDDER
 from knowtrail.graph.telemetry import span
 from knowtrail.ingest.corpus import asked_corpora, some_of, textless
@@ -45,7 +45,8 @@ class CorpusInfo:
 
     The dimensions are None before the first ingest is complete; the version counts
     committed changes; the stamp tells it from another corpus of the same name; `auto`
-    follows its terms, if it has any; `complete` means that no ingest is at work on it.
+    follows its terms, if it has any; `complete` means that no ingest is at work on it;
+    the vector index can be filtered by what is in `filters`, such as `document.year`.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CorpusInfo:
     stamp: str | None = None
     terms: bool = True
     complete: bool = False
+    filters: Sequence[str] = ()
 
     @property
     def state(self) -> Hashable:
@@ -97,12 +99,34 @@ async def aground(
             )
             native = getattr(likewise(connection, agreed), "aembed_query", None)
             embed = native or partial(in_thread, connection, agreed.embed_query)
-            vector = await aserved_query(connection, agreed, question)
-            vector = await embed(question) if vector is None else vector
+            found = await aserved_queries(connection, agreed, [question])
+            vector = found[0] if found else await embed(question)
     return Ground(corpus=info, query=question_vector(vector, info))
 
 
 ground = waiting(aground)
+
+
+async def aembedded(
+    connection: AsyncConnection,
+    embedder: Embedder | None,
+    questions: Sequence[str],
+    *,
+    corpus: str | None = None,
+    settings: Settings | None = None,
+) -> list[Sequence[float]]:
+    """Return vectors of questions by the embedder of their corpus, made together.
+
+    None of several where the embedder makes one after the other. Raises what `aground`
+    raises.
+    """
+    info = await afind_corpus(connection, corpus)
+    with span("embed", corpus=info.name, model=info.embedder):
+        agreed = await in_thread(connection, agreed_embedder, info, embedder, settings)
+        found = await aserved_queries(connection, agreed, questions)
+        if found or (len(questions) > 1 and not hasattr(agreed, "embed_array")):
+            return list(found or ())
+        return await in_thread(connection, embed_questions, agreed, questions)
 
 
 def embed_questions(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from knowtrail.graph.db.labels import COPIED, LONGEST_COPY
 from knowtrail.ingest.keys import normalise_title
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +129,47 @@ def title_key_of(clause: Clause, params: dict[str, Any]) -> str:
     name = f"filter{len(params)}"
     params[name] = sorted(set(map(normalise_title, titles)))
     return f"document.titleKey IN ${name}"
+
+
+_ENDS = {
+    "$eq": "<>", "$in": "<>", "$between": "<>",
+    "$lt": ">", "$lte": ">", "$gt": "<", "$gte": "<",
+}  # fmt: skip
+"""Operator that an index of vectors has inside -> the ends of a range that it sets."""
+
+
+def inside_of(
+    parts: Sequence[Clause], declared: Container[str], params: dict[str, Any]
+) -> str:
+    """Return what an index of vectors can test of clauses that must all hold.
+
+    Those are of properties that it is `declared` to have, each with one range; of what
+    a document has its chunks have copies. Empty where it cannot test them all, and
+    where a title is asked for, which has an index of its own.
+    """
+    tests: list[str] = []
+    taken: set[tuple[Field, str]] = set()
+    for part in parts:
+        if not isinstance(part, Compare) or part.field.many or title_key_of(part, {}):
+            return ""
+        field, copied = part.field, part.field.owner == "document"
+        ends = {(field, end) for end in _ENDS.get(part.operator, "")}
+        known = f"{field.owner}.{field.name}" in declared
+        if not known or not ends or ends & taken or not _compares(part.value):
+            return ""
+        taken |= ends
+        own = Field(owner="chunk", name=COPIED + field.name if copied else field.name)
+        tests.append(cypher_of(replace(part, field=own), "c", params))
+    return " AND ".join(tests)
+
+
+def _compares(value: Any) -> bool:
+    """Return whether the index compares with a value, or each of several, as Cypher."""
+    if isinstance(value, list | tuple):
+        return all(map(_compares, value))
+    if isinstance(value, str):  # it has the order of code points, Cypher of UTF-16
+        return len(value) <= LONGEST_COPY and max(value, default="") <= "\ud7ff"
+    return bool(abs(value) < 2**53)  # it has doubles
 
 
 def cypher_of(clause: Clause, chunk: str, params: dict[str, Any]) -> str:

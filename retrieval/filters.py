@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.db.labels import PROPERTY
@@ -40,11 +40,15 @@ from knowtrail.retrieval.filter_clauses import (
     Field,
     count_tests,
     cypher_of,
+    inside_of,
     tag_of,
     tests_of,
     title_key_of,
     touches_document,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 __all__ = ["OPERATORS", "Filter", "parse_filter"]
 
@@ -89,6 +93,16 @@ class Filter:
             match = f"MATCH ({chunk})-[:FROM_DOCUMENT]->(document:Document)"
             text = f"EXISTS {{ {match} WHERE {text} }}"
         return text, params
+
+    def inside(self, declared: Container[str], params: dict[str, Any]) -> str:
+        """Return the filter as a vector index tests it, empty where it cannot.
+
+        It has what is `declared`, such as `document.year`; values are added to the
+        parameters.
+        """
+        clause = self.clause
+        parts = clause.parts if isinstance(clause, AllOf) else (clause,)
+        return inside_of(parts, declared, params)
 
     def start(self) -> tuple[str, str, dict[str, Any]]:
         """Return how to find what passes without looking at the rest.

@@ -177,9 +177,10 @@ class AnchorRequest:
     The answer is a `Candidates` with `anchor_hits(k)` chunks, in any order: the k
     nearest are among them, and the algorithm ranks them itself. The ids of their
     documents are only needed where `documents` is set. With `words`, those that have
-    most of these, by BM25 of the whole store, are there too, as `by_words` says. With
-    `texts` there are so many chunks, or `anchor_hits(k)` where that is more, with their
-    texts: those of the hits come first, the others have no vector. Words and texts
+    most of these, by BM25 of the whole store, are there too, as `by_words` says; where
+    `k` is 0 the nearest are not looked for. With `texts` there are so many chunks, or
+    `anchor_hits(k)` where that is more, with their texts: those of the hits come first,
+    the others have no vector. Words and texts
     together are not answered.
     """
 

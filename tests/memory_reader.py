@@ -97,7 +97,7 @@ class MemoryReader:
         vectors = self._vectors[self._passing]
         order = ranked(ids, cosines(vector, vectors))
         hits = anchor_hits(k)
-        best = sorted(order[:hits])
+        best = sorted(order[:hits]) if k else []
         by_words: list[str] = []
         if words:
             all_texts = [self._graph.chunks[row].text for row in self._passing]

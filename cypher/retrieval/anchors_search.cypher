@@ -7,7 +7,7 @@ MATCH (c:Chunk)
   SEARCH c IN (
     VECTOR INDEX chunk_embedding
     FOR $vector
-    WHERE c.corpus = $corpus
+    WHERE c.corpus = $corpus /* inside */
     LIMIT $fetch
   ) SCORE AS score
 WITH c, score

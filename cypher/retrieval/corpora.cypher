@@ -11,5 +11,6 @@ RETURN
   coalesce(k.version, 0) AS version,
   coalesce(k.terms AND k.termRules IS NOT NULL, false) AS terms,
   coalesce(toString(k.createdAt), elementId(k)) AS stamp,
-  coalesce(k.status = 'complete', false) AS complete
+  coalesce(k.status = 'complete', false) AS complete,
+  coalesce(k.filters, []) AS filters
 ORDER BY name

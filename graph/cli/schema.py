@@ -63,8 +63,8 @@ def apply(
     The vector index of chunks is made by the first ingest, which knows the length of
     the embedder's vectors, or here by --dimensions. With other --index-m or --index-ef
     than it was made with, it is made anew: larger ones find more, and take longer.
-    A filter that lets few chunks through is answered faster by far where its property
-    has an index, --filter-property.
+    Questions with a filter are answered faster by far where its property is declared,
+    --filter-property: the vector index is filtered by it, and is made anew for that.
     """
     from knowtrail.graph.cli.progress import progress_bars
     from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema

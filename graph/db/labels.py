@@ -59,6 +59,10 @@ class Label:
 
 PROPERTY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 """Names of properties that people give and statements may have, in backticks."""
+COPIED = "document_"
+"""What the names of properties begin with that chunks have of their documents."""
+LONGEST_COPY = 1_000
+"""Characters of a text that chunks have of their documents, for the vector index."""
 
 
 def _snake(name: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.driver import translate_errors
-from knowtrail.graph.db.labels import LABELS, PROPERTY
+from knowtrail.graph.db.labels import COPIED, LABELS, PROPERTY
 from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -63,6 +63,10 @@ _INDEXES = (
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
 _FILTERED = re.compile(rf"(document|chunk)\.({PROPERTY})")
 """A property that filters name, and an index of its values is made for."""
+_NEVER = frozenset({
+    "corpus", "corpusVersion", "embedding", "text", "themeEmbedding", "themeLost",
+})  # fmt: skip
+"""What is too long for that, or changes without the chunks."""
 _FILTER_INDEX = re.compile(rf"filter_(document|chunk)_({PROPERTY})")
 _MOVED = ((10, "schema/identifies"), (12, "schema/title_keys"))
 """Schema version and statement of what was stored otherwise before."""
@@ -106,7 +110,9 @@ def apply_schema(
     that are made besides that of chunks. `hnsw` has settings of the vector index of
     chunks, `m` and `ef_construction`; one that was made with others is made anew. What
     passes a filter is found by an index where its property is among `filters`,
-    `document.NAME` or `chunk.NAME`.
+    `document.NAME` or `chunk.NAME`. The vector index of a server that can filter inside
+    it has them too, and is made anew if it had not: chunks get copies of what their
+    documents have, `document_NAME`.
 
     Raises:
         InputError: If one of `filters` is no property.
@@ -128,15 +134,18 @@ def apply_schema(
             _make(connection, command)
     if found < SCHEMA_VERSION:
         connection.write("schema/version_write", version=SCHEMA_VERSION)
-    for command in asked:
-        _make(connection, command)
-    if (also or hnsw) and dimensions is None:
+    declared = _declared(connection, asked)
+    if (also or hnsw or declared) and dimensions is None:
         dimensions = vector_dimensions(connection)
     if dimensions is not None:
-        _apply_vector_indexes(connection, dimensions, also, hnsw or {})
+        _apply_vector_indexes(
+            connection, dimensions, also, hnsw or {}, filtered=bool(declared)
+        )
     elif also or hnsw:
         msg = "No vectors are stored yet: give their length with --dimensions."
         raise SettingsError(msg)
+    if declared:  # changes meanwhile wrote their own
+        connection.write("schema/filters_settle")
     _await_indexes(connection, math.inf if whole else _SHORT_WAIT, progress)
     return found
 
@@ -144,14 +153,26 @@ def apply_schema(
 def _filter_index(name: str) -> str:
     """Return the command that makes the index of a property that filters name."""
     given = _FILTERED.fullmatch(name)
-    if given is None:
-        msg = f"{name[:80]!r} is no property: give document.NAME or chunk.NAME."
+    if given is None or given[2] in _NEVER:
+        told = "no property to filter by" if given else "no property"
+        msg = f"{name[:80]!r} is {told}: give document.NAME or chunk.NAME."
         raise InputError(msg)
     owner, prop = given.groups()
     return (
         f"CREATE INDEX `filter_{owner}_{prop}` IF NOT EXISTS "
         f"FOR (n:{owner.capitalize()}) ON (n.corpus, n.`{prop}`)"
     )
+
+
+def _declared(connection: Connection, asked: Sequence[str]) -> list[str]:
+    """Make indexes for filters, and the copies that the vector index needs of them."""
+    for command in asked:
+        _make(connection, command)
+    names = copied_properties(connection) if asked else []
+    if names:
+        connection.write("schema/filters_begin", names=names)
+        connection.run_schema(statement("schema/filter_copies"))
+    return names
 
 
 def _is_ours(index: str) -> bool:
@@ -231,8 +252,14 @@ def _apply_vector_indexes(
     dimensions: int,
     also: Sequence[str],
     hnsw: Mapping[str, int],
+    *,
+    filtered: bool,
 ) -> None:
-    """Make the vector indexes, or check that they have these dimensions."""
+    """Make the vector indexes, or check that they have these dimensions.
+
+    That of chunks is made anew if `filtered` and it cannot be so by all that has an
+    index for filters.
+    """
     if not 1 <= dimensions <= 4096:
         msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
         raise SettingsError(msg)
@@ -254,16 +281,29 @@ def _apply_vector_indexes(
         **quantization,
     }
     settings = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
-    if settings.items() - (_vector_settings(connection) or {}).items():
+    inside = capabilities.filtered_vector_index
+    names = [
+        name.replace("document.", COPIED).removeprefix("chunk.")
+        for name in filter_properties(connection)
+    ]
+    has = _vector_index(connection).get("properties", names)
+    missing = inside and filtered and not {*names} <= {*has}
+    if missing or settings.items() - (_vector_settings(connection) or {}).items():
         connection.run_schema("DROP INDEX chunk_embedding IF EXISTS")
-    suffix = "" if capabilities.filtered_vector_index else "_lts"
+    suffix = "" if inside else "_lts"
     for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
         own = settings if index in _VECTOR else {}
-        _make(
-            connection,
-            statement(f"schema/vector_{index}{suffix}"),
-            options={"indexConfig": common | own},
-        )
+        text = statement(f"schema/vector_{index}{suffix}")
+        if index in _VECTOR:
+            more = "".join(f", n.`{name}`" for name in names)
+            text = text.replace("[n.corpus]", f"[n.corpus{more}]")
+        _make(connection, text, options={"indexConfig": common | own})
+
+
+def copied_properties(connection: Connection) -> list[str]:
+    """Return what the vector index can be filtered by, as `apply_schema` takes it."""
+    able = connection.capabilities.filtered_vector_index
+    return filter_properties(connection) if able else []
 
 
 def vector_dimensions(connection: Connection) -> int | None:
@@ -288,10 +328,16 @@ def filter_properties(connection: Connection) -> list[str]:
 
 
 def _vector_settings(connection: Connection) -> dict[str, Any] | None:
+    found = _vector_index(connection)
+    return dict(found["options"]["indexConfig"]) if found else None
+
+
+def _vector_index(connection: Connection) -> dict[str, Any]:
+    """Return the vector index of chunks, empty where there is none."""
     for row in connection.read("schema/indexes"):
         if row["name"] == "chunk_embedding" and row["type"] == "VECTOR":
-            return dict(row["options"]["indexConfig"])
-    return None
+            return row
+    return {}
 
 
 def show_schema(connection: Connection) -> list[SchemaItem]:

@@ -104,7 +104,8 @@ class Corpora:
         properties = dict(row.properties)
         if row.label == "Corpus":
             status, version = properties.pop("status", None), properties.get("version")
-            properties.pop("linkState", None)
+            for own in ("linkState", "copied", "filters"):
+                properties.pop(own, None)
             if isinstance(status, str):
                 self._ends[row.key] = status, version
             if row.key in self._before:
@@ -124,7 +125,8 @@ class Corpora:
         self._touched |= names
         for name in sorted(names & self._before.keys()):
             params = {"name": name, "version": self._version(name)}
-            tx.run(statement("ingest/corpus_begin"), params).consume()
+            for step in ("ingest/corpus_begin", "rdf/corpus_unfiltered"):
+                tx.run(statement(step), params).consume()
 
     def _version(self, name: str) -> int:
         """Return the version that the import makes of a corpus that was there."""

@@ -21,6 +21,7 @@ from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.schema import apply_schema, filter_properties, hnsw_settings
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import write_file
 from knowtrail.graph.models.embedders import embedder_name
@@ -298,6 +299,8 @@ def _finish(
     for rows in batched(manifest["blanks"]):
         connection.write("bulk/blanks", rows=list(rows))
     connection.write("bulk/blank_anchors", corpus=corpus)
+    if manifest["blanks"] and manifest.get("filters"):
+        connection.run_schema(statement("schema/filter_copies"))
     if folder == load_folder(settings, corpus, None):  # a change looks beside it
         created = str(stored[0]["properties"].get("createdAt", ""))
         key = work_key(connection, corpus, created)

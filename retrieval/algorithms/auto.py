@@ -311,7 +311,7 @@ def _with_written(
         # Function words cost more than they tell; indexes may keep accents.
         whole = [w for w in label.split() if "'" in w or "\u2019" in w]
         words = " ".join([*content_words(f"{label} {name}"), *whole])
-        hits = cast("Candidates", (yield AnchorRequest(vector=query, words=words)))
+        hits = cast("Candidates", (yield AnchorRequest(vector=query, k=0, words=words)))
         near[name] = hits.by_words
     if not any(near.values()):
         return found

@@ -16,7 +16,6 @@ from knowtrail.graph.settings import DEFAULT_LANGUAGE_MODEL, as_typed, own_comma
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     load_model,
-    tell_unknown_fields,
     told,
     walk_asked,
     walk_options,
@@ -74,7 +73,6 @@ def ask(
                 return
         pieces = ask_stream(connection, question, context=context, **given, **asked)
         answer = _shown(pieces, streams=not as_json)
-        tell_unknown_fields(connection, answer.walk.corpus, asked["filter"])
     _show(answer, settings, as_json=as_json)
 
 
@@ -89,8 +87,7 @@ def _model(name: str | None, settings: Settings) -> LanguageModel | None:
 
 def _show(answer: Answer, settings: Settings, *, as_json: bool) -> None:
     """Write what comes after the text of an answer, or all of it as JSON."""
-    shown = answer.as_dict()
-    emit(shown, lambda: _show_sources(answer), as_json=as_json, indent=2)
+    emit(answer.as_dict(), lambda: _show_sources(answer), as_json=as_json, indent=2)
     if answer.note:
         # Whole: a terminal breaks it, and a command in it can still be copied.
         click.echo(as_typed(answer.note, settings.home), err=True)

@@ -15,7 +15,6 @@ from knowtrail.retrieval.budgets import BUDGETS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.language_models import LanguageModel
     from knowtrail.graph.settings import Settings
 
@@ -25,9 +24,6 @@ _ALGORITHMS = (
     *("basic_retrieval", "llm_guided_traversal"),
 )
 """The algorithms; here by hand, so that `--help` loads none of them."""
-
-_LOOKED_AT = 1000
-"""Documents in which the properties of a filter are looked for."""
 
 
 def complete_algorithm(
@@ -98,33 +94,6 @@ def walk_asked(
         check_question(question, **options)
     options |= {**several, "corpus": corpus or settings.corpus, "settings": settings}
     return options | {"model": (load or load_model)(name, settings)}
-
-
-def tell_unknown_fields(connection: Connection, corpus: str, given: Any) -> None:
-    """Say which properties of a filter, of its type, no node seems to have."""
-    from knowtrail.retrieval.filter_clauses import tests_of
-    from knowtrail.retrieval.filters import parse_filter
-
-    parsed = parse_filter(given)
-    if parsed is None:
-        return
-    wanted: dict[str, dict[str, list[Any]]] = {"document": {}, "chunk": {}}
-    for test in tests_of(parsed.clause):
-        if test.field.owner in wanted:
-            value = test.value if isinstance(test.value, list | tuple) else [test.value]
-            wanted[test.field.owner].setdefault(test.field.name, []).extend(value)
-    (row,) = connection.read(
-        "retrieval/filter_fields", corpus=corpus, limit=_LOOKED_AT, **wanted
-    )
-    for owner in wanted:
-        for missing in sorted(row[owner]):
-            many = row["looked"] == _LOOKED_AT
-            where = f"the first {_LOOKED_AT:,} documents of " if many else ""
-            click.echo(
-                f"Warning: --filter asks for {owner}.{missing}, which no {owner} in "
-                f"{where}corpus {corpus!r} has, or none of that type: check both.",
-                err=True,
-            )
 
 
 def load_model(name: str | None, settings: Settings) -> LanguageModel | None:

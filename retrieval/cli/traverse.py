@@ -15,7 +15,6 @@ from knowtrail.ingest.keys import camel_cased
 from knowtrail.retrieval.cli.options import (
     algorithm_option,
     complete_algorithm,
-    tell_unknown_fields,
     told,
     walk_asked,
     walk_options,
@@ -59,7 +58,6 @@ def search(
     asked |= dict(zip(names, chosen, strict=True))
     with open_connection(settings) as connection:
         result = answer(connection, question, **asked)
-        tell_unknown_fields(connection, result.walk.corpus, asked["filter"])
     shown = _found(result)
     emit(shown, lambda: show_result(result, sys.stdout), as_json=as_json, indent=2)
 
@@ -111,7 +109,6 @@ def traverse(
     asked = walk_asked(settings, question, options)
     with open_connection(settings) as connection:
         result = walk(connection, question, record=record, trace=trace, **asked)
-        tell_unknown_fields(connection, result.walk.corpus, asked["filter"])
     shown = _as_dict(result, trace=trace)
     emit(shown, lambda: show_walk(result.walk, sys.stdout), as_json=as_json, indent=2)
     if result.warning:
@@ -142,7 +139,6 @@ def compare(
     asked = walk_asked(settings, question, options)
     with open_connection(settings) as connection:
         results = walk(connection, question, record=record, trace=trace, **asked)
-        tell_unknown_fields(connection, results[0].walk.corpus, asked["filter"])
     _show_comparison(settings, results, trace=trace, as_json=as_json)
     if all(result.error for result in results):
         sys.exit(1)

@@ -58,6 +58,7 @@ _LOG = logging.getLogger(__name__)
 _PLACE = "true /* filter */"
 _START = "MATCH (c:Chunk {corpus: $corpus}) /* start */"
 _WORDS = "[] /* words */"
+_INSIDE = "/* inside */"
 _NATIVE = "CYPHER 25\n"
 _VECTOR = re.compile(r"(\w+\.embedding) /\* vector \*/")
 _WHOLE = re.compile(r"\w+(?:'\w+)+")
@@ -102,6 +103,8 @@ class _Statements:
     filter: Filter | None
     state: Hashable = None
     """What tells the corpus, as it is now, from all others; None where nothing does."""
+    declared: Sequence[str] = ()
+    """What the vector index can be filtered by, such as `document.year`."""
     native: bool = False
     """Whether vectors come as single values, which are read several times faster."""
     broad: bool = False
@@ -173,6 +176,12 @@ class _Statements:
         }
         if query := _index_query(asked.words):
             values |= {"words": query, "wordFetch": _WORD_FETCH}
+        if not asked.k and not asked.texts:
+            text, params = self._text("retrieval/anchors_words", "c")
+            rows = (yield text, values | params) if query else []
+            return _hits([[], [], [], [], [hit for (hit,) in rows]], complete=False)
+        if search and (found := (yield from self._inside(values))) is not None:
+            return found
         if self.filter is not None and not self.broad:
             text, params = self._started("retrieval/anchors_few", values)
             most = max(_FEW, hits)
@@ -194,6 +203,25 @@ class _Statements:
                     raise
                 _LOG.info("The index cannot be filtered inside: %s", error)
         return (yield from self._index("anchors_index", values))
+
+    def _inside(self, values: dict[str, Any]) -> _Queries[Candidates | None]:
+        """Ask the index for what passes; None where it cannot test it, or has few."""
+        if self.filter is None or not self.declared:
+            return None
+        text, params = self._text("retrieval/anchors_search", "c")
+        if not (tests := self.filter.inside(self.declared, params)):
+            return None
+        text = self._worded(text.replace(_INSIDE, f"AND {tests}"), values)
+        fetch = max(values["hits"], values["anchors"] * _FETCH["anchors_search"][0])
+        try:
+            (row,) = yield text, {**params, **values, "fetch": fetch}
+        except DatabaseError as error:
+            if type(error) is not DatabaseError:  # the server was lost
+                raise
+            _LOG.info("The index cannot be filtered inside: %s", error)
+            return None
+        few = len(row[0]) < values["anchors"]
+        return None if few else _hits(row, complete=False)
 
     def _known(self, text: str, params: Mapping[str, Any], most: int) -> str | None:
         """Return a key of state and filter; None without one, or for many values."""
@@ -361,15 +389,19 @@ class AsyncCypherReader:
         corpus: str,
         filter: Filter | None = None,  # noqa: A002 - the word callers know
         state: Hashable = None,
+        declared: Sequence[str] = (),
     ) -> None:
         """Prepare a reader of what passes, at the anchor and at every hop.
 
         A `state`, which tells the corpus as it is now from all others, lets it remember
-        for the next reader that a filter passes too much to be counted again.
+        for the next reader that a filter passes too much to be counted again. The
+        vector index is filtered by what is `declared`, such as `document.year`.
         """
         self._connection = connection
         state = None if state is None else (connection.database, state)
-        self._statements = _Statements(corpus=corpus, filter=filter, state=state)
+        self._statements = _Statements(
+            corpus=corpus, filter=filter, state=state, declared=declared
+        )
 
     async def aanswer(self, request: Request) -> Response:
         """Answer as the methods of `CypherReader` do."""

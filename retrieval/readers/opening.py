@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from knowtrail.graph.blocking import Blocking
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.retrieval.driving import Answering
+from knowtrail.retrieval.filter_clauses import tests_of
 from knowtrail.retrieval.protocols import AnchorRequest
 from knowtrail.retrieval.questions import needs_words
 from knowtrail.retrieval.readers.cypher import AsyncCypherReader, CypherReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.corpora import CorpusInfo
+    from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.protocols import (
         AsyncGraphReader,
         GraphReader,
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 MOST_COMPARED = 100_000
 """Chunks of a snapshot up to which all vectors are compared, in some 20 ms."""
+_LOOKED_AT = 1000
+"""Documents in which the properties of a filter are looked for."""
+_TOLD: set[Hashable] = set()
+_MOST_TOLD = 1000
 ReaderT = TypeVar("ReaderT", covariant=True)
 
 
@@ -88,7 +94,11 @@ def _opened(
     if task.algorithm.name == "auto" and task.options.max_hops and not corpus.terms:
         _warn(corpus)
     reader = over(
-        connection, corpus=corpus.name, filter=task.filter, state=corpus.state
+        connection,
+        corpus=corpus.name,
+        filter=task.filter,
+        state=corpus.state,
+        declared=corpus.filters,
     )
     snapshot, same = _snapshot(corpus, task, settings), answering or (lambda one: one)
     if snapshot is None:
@@ -110,11 +120,53 @@ async def open_areader(
 
     A snapshot is opened, and a filter decided for its chunks, in a thread.
     """
+    if task.filter is not None:
+        await _tell_unknown(connection, corpus, task.filter)
     asked = (corpus, task, settings)
     if isinstance(connection, Blocking):
         return _opened(CypherReader, connection.own, *asked, Answering)
     own = (AsyncCypherReader, connection, *asked, lambda reader: reader)
     return await asyncio.to_thread(_opened, *own)
+
+
+async def _tell_unknown(
+    connection: AsyncConnection, corpus: CorpusInfo, given: Filter
+) -> None:
+    """Warn of a filter's properties that no node seems to have, or none of that type.
+
+    Once a process and state of a corpus, whatever the values are.
+    """
+    wanted: dict[str, dict[str, list[Any]]] = {"document": {}, "chunk": {}}
+    for test in tests_of(given.clause):
+        if test.field.owner in wanted and test.value != []:
+            value = test.value if isinstance(test.value, list | tuple) else [test.value]
+            wanted[test.field.owner].setdefault(test.field.name, []).extend(value)
+    kinds = {
+        (owner, name, type(value))
+        for owner, fields in wanted.items()
+        for name, values in fields.items()
+        for value in values
+    }
+    key = (connection.database, corpus.state, frozenset(kinds))
+    if not kinds or key in _TOLD:
+        return
+    (row,) = await connection.aread(
+        "retrieval/filter_fields", corpus=corpus.name, limit=_LOOKED_AT, **wanted
+    )
+    if len(_TOLD) >= _MOST_TOLD:
+        _TOLD.clear()
+    if corpus.state is not None:
+        _TOLD.add(key)
+    for owner in wanted:
+        for missing in sorted(row[owner]):
+            many = row["looked"] == _LOOKED_AT
+            _LOG.warning(
+                "The filter asks for %s.%s, which no %s in %scorpus %r has, or none of "
+                "that type: check both.",
+                *(owner, missing, owner),
+                f"the first {_LOOKED_AT:,} documents of " if many else "",
+                corpus.name,
+            )
 
 
 @lru_cache(maxsize=16)

@@ -129,7 +129,9 @@ class SnapshotReader:
             )
         hits = anchor_hits(k)
         with self.snapshot.reading():
-            rows, complete = self._nearest(vector, max(hits, texts))
+            rows, complete = np.empty(0, dtype=np.int64), False
+            if k or texts:
+                rows, complete = self._nearest(vector, max(hits, texts))
             query = _SQL["documents"] if documents else _SQL["ids"]
             columns = self._found(query, rows)
             vectors = self._vectors[rows].astype(np.float64)

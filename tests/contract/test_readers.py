@@ -925,7 +925,7 @@ def test_what_many_chunks_pass_asks_the_index(
     connection, large, _ = mixed
     monkeypatch.setattr("knowtrail.retrieval.readers.cypher._FEW", 5)
     monkeypatch.setattr("knowtrail.retrieval.readers.cypher._BROAD", set())
-    parsed = parse_filter({"chunk.index": {"$gte": 0}})
+    parsed = parse_filter({"sentence_start": {"$gte": 0}})
     readers = [
         CypherReader(connection, corpus="large", filter=parsed, state=state)
         for state in ("now", "now", "later", None)

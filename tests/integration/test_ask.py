@@ -27,6 +27,7 @@ from knowtrail.retrieval.ask import (
     ask_stream,
 )
 from knowtrail.retrieval.procedures import acall, call
+from knowtrail.retrieval.readers.opening import _TOLD
 from knowtrail.retrieval.traverse import compare
 from tests.command_line import CommandLine
 from tests.corpora import ListSource, article
@@ -386,10 +387,12 @@ class TestCommand:
         assert [corpus["name"] for corpus in corpora] == ["c"]
 
     def test_a_property_that_no_document_has_is_told(
-        self, command: CommandLine, monkeypatch: pytest.MonkeyPatch
+        self,
+        command: CommandLine,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
-        """In a line on stderr, by every command with a filter; the exit code stays."""
-        looked_at = "knowtrail.retrieval.cli.options._LOOKED_AT"
+        """Once a process, by every way to ask with a filter; the exit code stays."""
         given = {
             "document.number": {"$gte": 0},
             "$or": [
@@ -403,26 +406,32 @@ class TestCommand:
         }
         words = [QUESTION, "--corpus=c", f"--filter={json.dumps(given)}", "--json"]
         told = (
-            "Warning: --filter asks for {}, which no {} in {}corpus 'c' has, "
-            "or none of that type: check"
+            "The filter asks for {}, which no {} in {}corpus 'c' has, or none of "
+            "that type: check both."
         )
+        wanted = [
+            told.format("document.yaer", "document", ""),
+            told.format("chunk.indx", "chunk", ""),
+            told.format("chunk.startChar", "chunk", ""),
+        ]
 
         for name in ("search", "traverse", "compare", "ask"):
-            done = command.run(name, *words)
-            assert done.code == 0
-            assert [
-                line.rsplit(" both", 1)[0] for line in done.errors if "--f" in line
-            ] == [
-                told.format("document.yaer", "document", ""),
-                told.format("chunk.indx", "chunk", ""),
-                told.format("chunk.startChar", "chunk", ""),
-            ]
-        monkeypatch.setattr(looked_at, 2)
-        done = command.run("search", *words)
+            _TOLD.clear()
+            caplog.clear()
+            assert command.run(name, *words).code == 0
+            assert [m for m in caplog.messages if "The filter" in m] == wanted
+        caplog.clear()
+        assert command.run("search", *words).code == 0
+        assert caplog.messages == []
+        monkeypatch.setattr("knowtrail.retrieval.readers.opening._LOOKED_AT", 2)
+        _TOLD.clear()
+        command.run("search", *words)
         first = "the first 2 documents of "
-        assert done.errors[0].startswith(
-            told.format("document.yaer", "document", first)
-        )
+        assert told.format("document.yaer", "document", first) in caplog.messages
+        shown = command.spawn("search", *words)
+        assert [line for line in shown.errors if "The filter" in line] == [
+            f"Warning: {line}" for line in wanted
+        ]
 
     def test_mistakes_are_one_line(self, command: CommandLine) -> None:
         """With what to do."""

@@ -78,7 +78,8 @@ def found(connection):
     )
     vectors = {row["id"]: np.asarray(row["vector"], dtype=np.float64) for row in rows}
     (corpus,) = connection.read("ingest/corpus_read", name=CORPUS)
-    settings = {k: v for k, v in corpus["properties"].items() if k != "createdAt"}
+    own = {"createdAt", "copied", "filters"}
+    settings = {k: v for k, v in corpus["properties"].items() if k not in own}
     return corpus_digest(connection, CORPUS), vectors, settings
 
 
@@ -119,7 +120,8 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
     settings = Settings.from_env(env={}, home=home)
     with short_lived():
         with join_server(home, stay=True), open_connection(settings) as empty:
-            apply_schema(empty, dimensions=32, hnsw={"m": 24}, filters=["chunk.index"])
+            filters = ["chunk.index", "document.note"]
+            apply_schema(empty, dimensions=32, hnsw={"m": 24}, filters=filters)
             with pytest.raises(ServerError, match="in use by another"):
                 bulk(settings)
         report = bulk(settings)
@@ -127,7 +129,7 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
         with open_connection(settings) as loaded:
             assert_same(found(loaded), bolt)
             assert hnsw_settings(loaded)["m"] == 24
-            assert filter_properties(loaded) == ["chunk.index"]
+            assert filter_properties(loaded) == filters
             assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
             command, files = export_corpus(loaded, CORPUS, tmp_path / "files")
             again = by_bolt(loaded, home)

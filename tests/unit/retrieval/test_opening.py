@@ -29,7 +29,11 @@ def test_snapshot_is_opened_beside_the_event_loop(
         looked_in.append(threading.current_thread())
         return given(*asked)  # type: ignore[arg-type]
 
+    async def told(*_: object) -> None:
+        """Ask no database what the filter names."""
+
     monkeypatch.setattr(opening, "_snapshot", look)
+    monkeypatch.setattr(opening, "_tell_unknown", told)
     corpus = CorpusInfo(name="birds", embedder="m", query_prompt="", dimensions=2)
 
     async def open_it() -> str:

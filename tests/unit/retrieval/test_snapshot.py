@@ -754,13 +754,25 @@ def test_words_find_the_chunks_that_have_them(
     reader, memory = opened(tmp_path, graph, parsed), MemoryReader(graph, filter=parsed)
     word = words_of(graph.chunks[-1].text)[-1]
 
-    for words in (f"{word} OR nothing*", '"'):
-        found = reader.anchors(query, 1, words=words)
-        wanted = memory.anchors(query, 1, words=words)
+    for words, k in ((f"{word} OR nothing*", 1), (f"{word} nothing", 0), ('"', 1)):
+        found = reader.anchors(query, k, words=words)
+        wanted = memory.anchors(query, k, words=words)
 
         assert set(found.by_words) == set(wanted.by_words)
         assert set(found.ids) == set(wanted.ids)
         assert len(found.vectors) == len(found.ids)
+
+
+def test_where_none_is_to_be_near_no_vectors_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name is looked for by its words alone, however large the snapshot is."""
+    reader, word = opened(tmp_path, GRAPH, None), words_of(GRAPH.chunks[-1].text)[-1]
+    monkeypatch.delattr(SnapshotReader, "_nearest")
+
+    assert reader.anchors(random_query(3), 0, words=word).by_words
+    with pytest.raises(AttributeError):
+        reader.anchors(random_query(3), 1, words=word)
 
 
 def test_threads_that_filter_and_walk_do_not_wait_for_one_another(
