@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -23,18 +23,17 @@ from pydantic import (
     model_validator,
 )
 
-from knowtrail.graph.blocking import in_thread
+from knowtrail.graph.blocking import at_once, blocking, in_thread
 from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.embedders import Embedder, embedder_name
 from knowtrail.graph.models.language_models import LanguageModel
-from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.settings import Settings
 from knowtrail.graph.telemetry import listening
 from knowtrail.ingest.prepare import RESERVED, given_metadata
 from knowtrail.retrieval.algorithms import algorithm as algorithm_named
 from knowtrail.retrieval.budgets import BUDGETS
-from knowtrail.retrieval.corpora import agreed_embedder, embed_questions, find_corpus
+from knowtrail.retrieval.corpora import aembedded
 from knowtrail.retrieval.link import Link
 from knowtrail.retrieval.questions import LONGEST_QUESTION, check_question
 from knowtrail.retrieval.rerank.base import BaseReranker  # noqa: TC001 - as above
@@ -309,8 +308,7 @@ class KnowtrailRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[list[Document]]:
         """Do as `batch` does, without blocking."""
-        corpus = kwargs.get("corpus", self.corpus)
-        vectors = await in_thread(None, self._together, inputs, corpus)
+        vectors = await self._atogether(inputs, kwargs.get("corpus", self.corpus))
         return await super().abatch(inputs, config, vectors=vectors, **kwargs)
 
     def _together(
@@ -318,16 +316,31 @@ class KnowtrailRetriever(BaseRetriever):
     ) -> Mapping[str, Sequence[float]]:
         """Return vectors by question; none where it fails, as each call then tells."""
         # A link for asynchronous calls alone has no connection here, either.
+        with suppress(Exception):  # an embedder of anybody's raises what it likes
+            connection = blocking(self.open_connection())
+            return at_once(self._embedded(connection, questions, corpus))
+        return {}
+
+    async def _atogether(
+        self, questions: list[str], corpus: str | None
+    ) -> Mapping[str, Sequence[float]]:
+        """Do as `_together` does, in the threads that embed."""
+        with suppress(Exception):
+            connection = None if self.link is None else await self.link.aconnection()
+            if connection is not None:
+                return await self._embedded(connection, questions, corpus)
+            return await in_thread(None, self._together, questions, corpus)
+        return {}
+
+    async def _embedded(
+        self, connection: AsyncConnection, questions: list[str], corpus: str | None
+    ) -> Mapping[str, Sequence[float]]:
         texts = [q for q in dict.fromkeys(questions) if isinstance(q, str) and q]
-        try:
-            connection = self.open_connection()
-            info = find_corpus(connection, corpus)
-            settings = None if self.link is None else self.link.settings
-            embedder = agreed_embedder(info, self.embedder, settings)
-            embedder = served_embedder(connection, embedder)
-            return dict(zip(texts, embed_questions(embedder, texts), strict=True))
-        except Exception:  # an embedder of anybody's raises what it likes
-            return {}
+        settings = None if self.link is None else self.link.settings
+        vectors = await aembedded(
+            connection, self.embedder, texts, corpus=corpus, settings=settings
+        )
+        return dict(zip(texts, vectors, strict=False))
 
     async def _aget_relevant_documents(
         self,
@@ -339,15 +352,20 @@ class KnowtrailRetriever(BaseRetriever):
         """Walk without blocking and return the hits as Documents."""
         arguments = self._arguments(query, **kwargs)
         connection = None if self.link is None else await self.link.aconnection()
-        if connection is None:
-            return await run_in_executor(
-                None,
-                self._get_relevant_documents,
-                query,
-                run_manager=run_manager.get_sync(),
-                **kwargs,
-            )
-        with listening(partial(child_run, run_manager.get_sync().get_child())):
+        runs = run_manager.get_sync()
+        with listening(partial(child_run, runs.get_child())):
+            if connection is None:
+                if arguments["vector"] is None and query:
+                    own = blocking(self.open_connection())
+                    asking = self._embedded(own, [query], arguments["corpus"])
+                    kwargs["vectors"] = await in_thread(None, at_once, asking)
+                return await run_in_executor(
+                    None,
+                    self._get_relevant_documents,
+                    query,
+                    run_manager=runs,
+                    **kwargs,
+                )
             result = await asearch(
                 connection, query, embedder=self.embedder, **arguments
             )

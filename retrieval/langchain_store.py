@@ -269,9 +269,12 @@ class KnowtrailVectorStore(VectorStore):
             )
         except UnknownCorpusError:
             return []
-        reader = CypherReader(connection, corpus=self.corpus, filter=parsed)
+        corpus = start.corpus
+        prepared = {"state": corpus.state, "declared": corpus.filters}
+        reader = CypherReader(connection, corpus=corpus.name, filter=parsed, **prepared)
         most = max(k, pool or 0)
-        with span("walk", algorithm="store", corpus=self.corpus, reader="cypher"):
+        filtered, told = parsed is not None, {"algorithm": "store", "reader": "cypher"}
+        with span("walk", corpus=self.corpus, filtered=filtered, **told):
             hits, vectors, of = run(reader, _nearest(start.query, most))
         if pool is not None:
             hits = diverse(hits, vectors, balance)

@@ -8,7 +8,7 @@ with another model says so at once, and the model is loaded here.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from knowtrail.graph.errors import DatabaseError, UnavailableError
 from knowtrail.graph.models.array_embedder import ArrayEmbedder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from knowtrail.graph.db.connection import AsyncConnection, Connection
     from knowtrail.graph.models.array_embedder import Vectors
     from knowtrail.graph.models.embedders import Embedder
@@ -38,14 +40,9 @@ class ServedEmbedder(ArrayEmbedder):
 
     def embed_array(self, texts: list[str]) -> Vectors:
         """Return vectors as a float32 array of shape (texts, dimensions)."""
-        found: list[Any] = []
-        for start in range(0, len(texts), MOST_TEXTS):
-            asking = _asked(
-                blocking(self._connection), self._own, texts[start : start + MOST_TEXTS]
-            )
-            if (rows := at_once(asking)) is None:
-                return self._own.embed_array(texts)
-            found += rows
+        found = at_once(_asked(blocking(self._connection), self._own, texts))
+        if found is None:
+            return self._own.embed_array(texts)
         return np.asarray(found, dtype=np.float32)
 
 
@@ -60,29 +57,34 @@ def served_embedder(connection: Connection, embedder: Embedder) -> Embedder:
     return embedder
 
 
-async def aserved_query(
-    connection: AsyncConnection, embedder: Embedder, question: str
-) -> list[float] | None:
-    """Return the server's vector of a question, None where it has none."""
+async def aserved_queries(
+    connection: AsyncConnection, embedder: Embedder, questions: Sequence[str]
+) -> list[list[float]] | None:
+    """Return the server's vectors of questions, None where it has none."""
     asks = getattr(connection, "asks_for_models", True)
     if not (asks and isinstance(embedder, ArrayEmbedder)):
         return None
-    texts = [embedder.query_prompt + question]
-    found = await _asked(connection, embedder, texts)
-    return None if found is None else found[0]
+    texts = [embedder.query_prompt + question for question in questions]
+    return await _asked(connection, embedder, texts)
 
 
 async def _asked(
     connection: AsyncConnection, own: ArrayEmbedder, texts: list[str]
 ) -> list[list[float]] | None:
     """Return the server's vectors, None where the model is here or the server's not."""
-    if own.loaded:
-        return None
-    try:
-        rows = await connection.aread(_STATEMENT, model=own.name, texts=texts)
-    except UnavailableError:
-        raise
-    except DatabaseError as error:
-        _LOG.debug("The server embeds nothing: %s", error)
-        return None
-    return [row["vector"] for row in rows] if len(rows) == len(texts) else None
+    found: list[list[float]] = []
+    for start in range(0, len(texts), MOST_TEXTS):
+        some = texts[start : start + MOST_TEXTS]
+        if own.loaded:
+            return None
+        try:
+            rows = await connection.aread(_STATEMENT, model=own.name, texts=some)
+        except UnavailableError:
+            raise
+        except DatabaseError as error:
+            _LOG.debug("The server embeds nothing: %s", error)
+            return None
+        if len(rows) != len(some):
+            return None
+        found += [row["vector"] for row in rows]
+    return found

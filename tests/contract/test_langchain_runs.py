@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -17,6 +19,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers import BaseTracer
 
+from knowtrail.graph.db.connection import AsyncConnection, Connection
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.ingest.options import IngestOptions
@@ -32,7 +35,6 @@ from tests.corpora import ListSource
 if TYPE_CHECKING:
     from langchain_core.tracers.schemas import Run
 
-    from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector, Walking, WalkOptions
     from knowtrail.retrieval.walk import Trail
@@ -68,10 +70,12 @@ class Counting(HashEmbedder):
     def __init__(self) -> None:
         super().__init__(32)
         self.asked: list[int] = []
+        self.threads: set[str] = set()
 
     def embed_array(self, texts: Any, *args: Any, **kwargs: Any) -> Any:
         """Count a call."""
         self.asked.append(len(texts))
+        self.threads.add(threading.current_thread().name.rpartition("_")[0])
         return super().embed_array(texts, *args, **kwargs)
 
 
@@ -152,6 +156,18 @@ async def test_child_runs_without_blocking(
     ]
 
 
+def test_a_reranker_is_a_child_run(retriever: KnowtrailRetriever) -> None:
+    """It is seen after the walk that it puts in another order."""
+    runs = Runs()
+
+    retriever.invoke(LINES[0], {"callbacks": [runs]}, rerank="bm25")
+
+    names = ["embed", "walk", "rerank"]
+    assert runs.found[1:] == [
+        ("KnowtrailRetriever", f"knowtrail.{name}") for name in names
+    ]
+
+
 def test_the_language_model_is_a_child_of_the_walk(
     retriever: KnowtrailRetriever,
 ) -> None:
@@ -189,6 +205,39 @@ def test_a_batch_embeds_once(stored: Connection) -> None:
 
     assert embedder.asked == [len(LINES)]
     assert together == alone
+
+
+async def test_an_asynchronous_driver_embeds_a_batch_once(
+    stored: Connection, server: Settings
+) -> None:
+    """It does so in a thread that embeds; the answers are those of `batch`."""
+    embedder = Counting()
+    async with await AsyncConnection.open(server) as connection:
+        retriever = KnowtrailRetriever(
+            async_connection=connection, embedder=embedder, corpus="lines"
+        )
+        together = await retriever.abatch(list(LINES))
+
+    blocking = KnowtrailRetriever(connection=stored, embedder=EMBEDDER, corpus="lines")
+    assert embedder.asked == [len(LINES)]
+    assert embedder.threads == {f"knowtrail-embed-{os.getpid()}"}
+    assert together == blocking.batch(list(LINES))
+
+
+async def test_a_driver_that_blocks_embeds_in_a_thread_of_its_own(
+    stored: Connection,
+) -> None:
+    """Reading is done in LangChain's threads; a tracer sees both below the run."""
+    runs, embedder = Runs(), Counting()
+    retriever = KnowtrailRetriever(connection=stored, embedder=embedder, corpus="lines")
+
+    found = await retriever.ainvoke(LINES[0], {"callbacks": [runs]})
+    many = await retriever.abatch(list(LINES))
+
+    assert (embedder.asked, found) == ([1, len(LINES)], many[0])
+    assert embedder.threads == {f"knowtrail-embed-{os.getpid()}"}
+    assert {run[-1] for run in runs.found} >= {"knowtrail.embed", "knowtrail.walk"}
+    assert {run[0] for run in runs.found} == {"KnowtrailRetriever"}
 
 
 def test_a_bad_question_of_a_batch_is_told_alone(

@@ -17,6 +17,7 @@ from knowtrail.graph.models.language_models import LanguageModel
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
+from knowtrail.retrieval import KnowtrailVectorStore
 from knowtrail.retrieval.ask import ask
 from tests.corpora import ListSource
 
@@ -58,12 +59,29 @@ def test_spans_of_an_ingest_and_an_answer_have_no_texts(
     )
     answered = kept.get_finished_spans()
 
+    kept.clear()
+    store = KnowtrailVectorStore(
+        corpus="spans",
+        embedder=HashEmbedder(32),
+        connection=connection,
+        settings=server,
+    )
+    store.similarity_search(LINE, k=1, filter={"document.title": "Looms"})
+    searched = kept.get_finished_spans()
+
+    assert [each.name for each in searched] == ["knowtrail.embed", "knowtrail.walk"]
+    assert dict(searched[1].attributes or {}) == {
+        "knowtrail.algorithm": "store",
+        "knowtrail.corpus": "spans",
+        "knowtrail.reader": "cypher",
+        "knowtrail.filtered": True,
+    }
     stages = sorted(each.name for each in ingested)
     assert stages == sorted(f"knowtrail.ingest.{s}" for s in report.seconds)
     assert [each.name for each in answered] == [
         *("knowtrail.embed", "knowtrail.walk", "knowtrail.model")
     ]
-    for each in (*ingested, *answered):
+    for each in (*ingested, *answered, *searched):
         assert not each.events
         assert LINE not in each.to_json()
         assert "weave" not in each.to_json()

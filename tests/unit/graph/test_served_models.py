@@ -13,7 +13,11 @@ from knowtrail.graph.errors import DatabaseError, UnavailableError
 from knowtrail.graph.models.array_embedder import ArrayEmbedder
 from knowtrail.graph.models.embedders import embed_texts
 from knowtrail.graph.models.embedding_models import HashEmbedder
-from knowtrail.graph.models.served import ServedEmbedder, aserved_query, served_embedder
+from knowtrail.graph.models.served import (
+    ServedEmbedder,
+    aserved_queries,
+    served_embedder,
+)
 
 PROMPT = "query: "
 
@@ -93,7 +97,7 @@ def test_the_own_model_embeds_where_the_server_does_not(server: _Server) -> None
     served = _served(server, model)
 
     found = [served.embed_query(text) for text in ("one", "two")]
-    asynchronous = asyncio.run(aserved_query(server, model, "x"))  # type: ignore[arg-type]
+    asynchronous = asyncio.run(aserved_queries(server, model, ["x"]))  # type: ignore[arg-type]
 
     assert found == [[0.0, 1.0]] * 2
     assert model.texts == [f"{PROMPT}one", f"{PROMPT}two"]
@@ -105,10 +109,10 @@ def test_asynchronous_question_is_asked_of_the_server() -> None:
     """So it is without blocking; a server that cannot, leaves it to the caller."""
     model = _Model()
 
-    found = asyncio.run(aserved_query(_Server(), model, "why"))  # type: ignore[arg-type]
-    none = asyncio.run(aserved_query(_Server(has=False), model, "why"))  # type: ignore[arg-type]
+    found = asyncio.run(aserved_queries(_Server(), model, ["why"]))  # type: ignore[arg-type]
+    none = asyncio.run(aserved_queries(_Server(has=False), model, ["why"]))  # type: ignore[arg-type]
 
-    assert (found, none, model.texts) == ([1.0, 0.0], None, [])
+    assert (found, none, model.texts) == ([[1.0, 0.0]], None, [])
 
 
 def test_a_server_that_is_gone_is_told() -> None:
@@ -128,5 +132,5 @@ def test_only_what_takes_long_to_load_is_asked_for() -> None:
     assert isinstance(_served(_Server(), HashEmbedder()), HashEmbedder)
     assert _served(itself, model) is model
     assert isinstance(_served(_Server(), model), ServedEmbedder)
-    asking = aserved_query(blocking(itself), model, "x")  # type: ignore[arg-type]
+    asking = aserved_queries(blocking(itself), model, ["x"])  # type: ignore[arg-type]
     assert (at_once(asking), itself.asked) == (None, [])
