@@ -155,7 +155,8 @@ def inside_of(
         field, copied = part.field, part.field.owner == "document"
         ends = {(field, end) for end in _ENDS.get(part.operator, "")}
         known = f"{field.owner}.{field.name}" in declared
-        if not known or not ends or ends & taken or not _compares(part.value):
+        ordered = part.operator not in {"$eq", "$in"}
+        if not known or not ends or ends & taken or not _inside(part.value, ordered):
             return ""
         taken |= ends
         own = Field(owner="chunk", name=COPIED + field.name if copied else field.name)
@@ -163,12 +164,12 @@ def inside_of(
     return " AND ".join(tests)
 
 
-def _compares(value: Any) -> bool:
+def _inside(value: Any, ordered: bool) -> bool:
     """Return whether the index compares with a value, or each of several, as Cypher."""
     if isinstance(value, list | tuple):
-        return all(map(_compares, value))
-    if isinstance(value, str):  # it has the order of code points, Cypher of UTF-16
-        return len(value) <= LONGEST_COPY and max(value, default="") <= "\ud7ff"
+        return all(_inside(one, ordered) for one in value)
+    if isinstance(value, str):  # long ones have no copy, but a place in an order
+        return not ordered and len(value) <= LONGEST_COPY
     return bool(abs(value) < 2**53)  # it has doubles
 
 

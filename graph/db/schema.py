@@ -145,7 +145,7 @@ def apply_schema(
         msg = "No vectors are stored yet: give their length with --dimensions."
         raise SettingsError(msg)
     if declared:  # changes meanwhile wrote their own
-        connection.write("schema/filters_settle")
+        connection.write("schema/filters_settle", names=declared)
     _await_indexes(connection, math.inf if whole else _SHORT_WAIT, progress)
     return found
 

@@ -123,10 +123,11 @@ class Corpora:
         """Hold corpora that a transaction changes, and count a new version of them."""
         self.hold(names)
         self._touched |= names
-        for name in sorted(names & self._before.keys()):
-            params = {"name": name, "version": self._version(name)}
-            for step in ("ingest/corpus_begin", "rdf/corpus_unfiltered"):
-                tx.run(statement(step), params).consume()
+        for name in sorted(names):
+            tx.run(statement("rdf/corpus_unfiltered"), {"name": name}).consume()
+            if name in self._before:
+                params = {"name": name, "version": self._version(name)}
+                tx.run(statement("ingest/corpus_begin"), params).consume()
 
     def _version(self, name: str) -> int:
         """Return the version that the import makes of a corpus that was there."""

@@ -15,6 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
 from starlette.exceptions import HTTPException
 
+from knowtrail.graph.blocking import Threads
 from knowtrail.graph.db.connection import AsyncConnection
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.telemetry import span
@@ -222,6 +223,7 @@ def _add_prompts(server: MCPServer[Any]) -> None:
 
 async def serve_stdio(settings: Settings, *, write: bool) -> None:
     """Serve one agent over standard input and output, until it ends the input."""
+    asyncio.get_running_loop().set_default_executor(Threads())
     async with await AsyncConnection.open(settings) as connection:
         with closing(Tools(connection, settings)) as tools:
             await build_server(tools, write=write).run_stdio_async()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 CORPUS = "dated"
 FEW = {"year": 2001, "kind": "few", "long": "x" * 2000, "tags": ["a", "b"]}
-MANY = {"year": 1990, "kind": "many", "long": "short", "tags": ["a"]}
+FEW |= {"flag": True, "blank": ""}
+MANY = {"year": 1990, "kind": "many", "long": "short", "tags": ["a"], "flag": False}
 
 
 @pytest.fixture
@@ -181,6 +183,37 @@ def test_what_is_stored_while_filters_are_named_has_copies(
     assert [each for each in verify_corpus(bare, CORPUS) if each.count] == []
 
 
+def test_a_copy_waits_for_who_changes_the_document(
+    bare: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was read of a document before is not written over what came meanwhile."""
+    if not bare.capabilities.filtered_vector_index:
+        pytest.skip("this server's vector index cannot be filtered inside")
+    store(bare, server)
+    plain = type(bare).run_schema
+
+    def run_schema(self: Connection, text: str, /, **params: Any) -> Any:
+        if "IN TRANSACTIONS" not in text:
+            return plain(self, text, **params)
+        with self.session() as session, session.begin_transaction() as changing:
+            changing.run("MATCH (k:Corpus) SET k.status = k.status").consume()
+            changing.run("MATCH (d:Document {kind: 'few'}) SET d.year = 1600").consume()
+            later = Timer(1.5, changing.commit)
+            later.start()
+            try:
+                return plain(self, text, **params)
+            finally:
+                later.join()
+
+    monkeypatch.setattr(type(bare), "run_schema", run_schema)
+    apply_schema(bare, filters=["document.year"])
+
+    assert copies(bare) == [
+        ("few", "document_year", 1600),
+        ("many", "document_year", 1990),
+    ]
+
+
 @pytest.mark.parametrize(
     "name", ["chunk.embedding", "document.corpusVersion", "chunk.text", "chunk.corpus"]
 )
@@ -204,7 +237,12 @@ ASKED: list[tuple[dict[str, Any], str]] = [
     ({"$or": [{"document.year": 2001}, {"document.kind": "few"}]}, ""),
     ({"document.long": "x" * 2000}, ""),
     ({"document.year": {"$gt": -(2**53)}}, ""),
-    ({"document.kind": {"$lt": "\uff5e"}}, ""),
+    ({"document.kind": {"$lt": "n"}}, ""),
+    ({"document.long": {"$gt": "a"}}, ""),
+    ({"document.flag": True}, "c.`document_flag` = $filter"),
+    ({"document.blank": ""}, "c.`document_blank` = $filter"),
+    ({"document.year": {"$in": ["few", 2001, True]}}, "c.`document_year` IN $f"),
+    ({"document.year": {"$in": [*range(9_000), 2001]}}, "c.`document_year` IN $f"),
 ]
 
 
@@ -212,8 +250,9 @@ def test_what_passes_is_found_inside_the_index(
     bare: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it has all that a filter names; the answer is that of any other way."""
-    names = ["document.year", "document.kind", "document.long", "chunk.index"]
-    apply_schema(bare, filters=names)
+    names = ["year", "kind", "long", "flag", "blank"]
+    filters = ["chunk.index", *(f"document.{name}" for name in names)]
+    apply_schema(bare, filters=filters)
     store(bare, server)
     able = bare.capabilities.filtered_vector_index
     reading = "knowtrail.retrieval.readers.cypher"
