@@ -2,4 +2,8 @@
 // params: name, version
 // since: 5.26
 MATCH (k:Corpus {name: $name})
+// The lock of who changes its documents.
+SET k.name = k.name
+WITH k
+WHERE k.version <> $version OR k.status <> 'unfinished'
 SET k.version = $version, k.status = 'unfinished'
