@@ -29,7 +29,7 @@ from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import RawDocument
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from tests.corpora import ListSource, article, redirect, title_of
-from tests.databases import plan_steps
+from tests.databases import allow_vectors, plan_steps
 from tests.integration.ingest_child import FirstWords
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
@@ -153,6 +153,7 @@ def test_any_changes_end_in_the_graph_of_a_fresh_ingest(
 ):
     """Additions, changes, deletions, redirects, interruptions, another machine."""
     delete_data(session_connection)
+    allow_vectors(session_connection)
     history = History(session_connection, server, options)
     history.ingest({}, {})
     for step in steps:

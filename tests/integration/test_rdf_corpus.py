@@ -234,7 +234,7 @@ def test_a_real_graph_comes_back_whole(full: Connection, tmp_path: Path) -> None
     """
     file, plain = tmp_path / "graph.ttl", tmp_path / "plain.ttl"
     # An import leaves it to the next linking to find out what texts say.
-    full.run_schema("MATCH (k:Corpus) REMOVE k.linkState")
+    full.run_schema("MATCH (k:Corpus) REMOVE k.linkState, k.copied, k.filters")
     digest, before = corpus_digest(full, "made"), picture(full)
     export_rdf(full, file)
     export_rdf(full, plain, embeddings=False)
