@@ -180,8 +180,7 @@ class AnchorRequest:
     most of these, by BM25 of the whole store, are there too, as `by_words` says; where
     `k` is 0 the nearest are not looked for. With `texts` there are so many chunks, or
     `anchor_hits(k)` where that is more, with their texts: those of the hits come first,
-    the others have no vector. Words and texts
-    together are not answered.
+    the others have no vector. Words and texts together are not answered.
     """
 
     vector: Vector

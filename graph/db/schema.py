@@ -263,10 +263,11 @@ def _apply_vector_indexes(
     if not 1 <= dimensions <= 4096:
         msg = f"{dimensions} dimensions: Neo4j's vector indexes take 1 to 4096."
         raise SettingsError(msg)
-    found = vector_dimensions(connection)
-    if found is not None and found != dimensions:
+    found = _vector_index(connection)
+    stored = found["options"]["indexConfig"] if found else {}
+    if stored and (has := int(stored["vector.dimensions"])) != dimensions:
         raise CorpusDriftError(
-            f"The database's vectors have {found} dimensions, this embedder's have "
+            f"The database's vectors have {has} dimensions, this embedder's have "
             f"{dimensions}: use the same embedder, another database, or another --home."
         )
     capabilities = connection.capabilities
@@ -280,19 +281,19 @@ def _apply_vector_indexes(
         "vector.similarity_function": "cosine",
         **quantization,
     }
-    settings = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
+    asked = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
+    kept = {key: value for key, value in stored.items() if "hnsw" in key}
     inside = capabilities.filtered_vector_index
     names = [
         name.replace("document.", COPIED).removeprefix("chunk.")
         for name in filter_properties(connection)
     ]
-    has = _vector_index(connection).get("properties", names)
-    missing = inside and filtered and not {*names} <= {*has}
-    if missing or settings.items() - (_vector_settings(connection) or {}).items():
+    missing = inside and filtered and not {*names} <= {*found.get("properties", names)}
+    if missing or asked.items() - stored.items():
         connection.run_schema("DROP INDEX chunk_embedding IF EXISTS")
     suffix = "" if inside else "_lts"
     for index in (*_VECTOR, *(ON_REQUEST[name] for name in also)):
-        own = settings if index in _VECTOR else {}
+        own = kept | asked if index in _VECTOR else {}
         text = statement(f"schema/vector_{index}{suffix}")
         if index in _VECTOR:
             more = "".join(f", n.`{name}`" for name in names)

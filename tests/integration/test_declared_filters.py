@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.db.schema import apply_schema, drop_schema
+from knowtrail.graph.db.schema import apply_schema, drop_schema, hnsw_settings
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.rdf import export_rdf, import_rdf
@@ -39,6 +39,13 @@ def bare(connection: Connection) -> Iterator[Connection]:
     drop_schema(connection, data=True)
     yield connection
     drop_schema(connection, data=True)
+
+
+@pytest.fixture
+def _filtered_inside(connection: Connection) -> None:
+    """Skip where the server's vector index cannot be filtered inside."""
+    if not connection.capabilities.filtered_vector_index:
+        pytest.skip("this server's vector index cannot be filtered inside")
 
 
 def store(
@@ -122,6 +129,7 @@ def test_chunks_have_what_filters_name_of_their_documents(
     assert [finding for finding in verify_corpus(bare, CORPUS) if finding.count] == []
 
 
+@pytest.mark.usefixtures("_filtered_inside")
 def test_what_may_lack_copies_is_not_asked_inside(
     bare: Connection, server: Settings, tmp_path: Path
 ) -> None:
@@ -130,8 +138,6 @@ def test_what_may_lack_copies_is_not_asked_inside(
     `corpus verify` tells the last; to name the filters again mends them all.
     """
     apply_schema(bare, filters=["document.year"])
-    if not bare.capabilities.filtered_vector_index:
-        pytest.skip("this server's vector index cannot be filtered inside")
     store(bare, server)
     assert corpora(bare)[0].filters == ["document.year"]
     bare.driver.execute_query(
@@ -156,14 +162,16 @@ def test_what_may_lack_copies_is_not_asked_inside(
     store(bare, server, changed={"kind": "none"})
     assert "document_year" in index(bare)[1]
     assert corpora(bare)[0].filters == []
+    apply_schema(bare, filters=["document.flag"])
+    assert "document_flag" in index(bare)[1]
+    assert hnsw_settings(bare)["m"] == 24
 
 
+@pytest.mark.usefixtures("_filtered_inside")
 def test_what_is_stored_while_filters_are_named_has_copies(
     bare: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An ingest that is at work then, and one that begins while chunks get theirs."""
-    if not bare.capabilities.filtered_vector_index:
-        pytest.skip("this server's vector index cannot be filtered inside")
     store(bare, server)
     plain, more = type(bare).run_schema, []
 
@@ -183,12 +191,11 @@ def test_what_is_stored_while_filters_are_named_has_copies(
     assert [each for each in verify_corpus(bare, CORPUS) if each.count] == []
 
 
+@pytest.mark.usefixtures("_filtered_inside")
 def test_a_copy_waits_for_who_changes_the_document(
     bare: Connection, server: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was read of a document before is not written over what came meanwhile."""
-    if not bare.capabilities.filtered_vector_index:
-        pytest.skip("this server's vector index cannot be filtered inside")
     store(bare, server)
     plain = type(bare).run_schema
 
