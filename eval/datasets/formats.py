@@ -294,12 +294,9 @@ def load_beir(folder: Path, split: Path | None = None) -> RetrievalDataset:
     asked = [_query(name, texts, of, found) for name, of in grades.items()]
     left = len(texts.keys() - grades.keys())
     note = f"{left} queries have no judgement in {judged.name} and are not asked."
-    return found.dataset(
-        folder.resolve().name,
-        "beir",
-        [question for question in asked if question is not None],
-        notes=(note,) if left else (),
-    )
+    known = [question for question in asked if question is not None]
+    notes = (note,) if left else ()
+    return found.dataset(folder.resolve().name, "beir", known, notes=notes)
 
 
 def _judged(folder: Path, split: str | None) -> Path:

@@ -207,13 +207,9 @@ def build_record_result(
     by_position: dict[str, int] | None = None,
 ) -> RecordResult:
     """Return a record's result with its metrics."""
+    metrics = precision_recall_f1(*tally(field_results))
     return RecordResult(
-        record_id,
-        field_results,
-        gold,
-        extracted,
-        *precision_recall_f1(*tally(field_results)),
-        by_position or {},
+        record_id, field_results, gold, extracted, *metrics, by_position or {}
     )
 
 

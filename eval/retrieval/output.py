@@ -230,12 +230,9 @@ def store_evaluation(connection: Connection, evaluation: Evaluation) -> dict[str
     for result in evaluation.results:
         run = run_of(evaluation, result)
         rows = zip(result.questions, result.rankings, result.values, strict=True)
-        store_run(
-            connection,
-            run,
-            records=(_record(evaluation.corpus, *row) for row in rows),
-            metrics=_metrics(evaluation, result.name),
-        )
+        records = (_record(evaluation.corpus, *row) for row in rows)
+        metrics = _metrics(evaluation, result.name)
+        store_run(connection, run, records=records, metrics=metrics)
         runs[result.name] = run.id
     return runs
 

@@ -82,12 +82,8 @@ def bootstrap_ci(
     intervals. The result is `mean`, `ci_low`, `ci_high` and `std` (of the drawn means),
     each rounded to four digits; zeros for no values.
     """
-    return bootstrap_rows(
-        np.asarray(values, dtype=np.float64).reshape(-1, 1),
-        first_mean,
-        n_bootstrap=n_bootstrap,
-        ci=ci,
-    )
+    rows = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+    return bootstrap_rows(rows, first_mean, n_bootstrap=n_bootstrap, ci=ci)
 
 
 def bootstrap_rows(

@@ -318,12 +318,8 @@ def store_outcomes(
         configuration=dict(configuration),
         key=labels_key(outcomes),
     )
-    store_run(
-        connection,
-        run,
-        records=map(_record, outcomes),
-        metrics=(Metric.of(name, value) for name, value in metrics.items()),
-    )
+    means = (Metric.of(name, value) for name, value in metrics.items())
+    store_run(connection, run, records=map(_record, outcomes), metrics=means)
     return run.id
 
 

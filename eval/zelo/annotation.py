@@ -166,13 +166,9 @@ class Asking:
             counts.append(float(sum(one.score is not None for one in said)))
         battles = battles_of(ids, answers, [judge.name for judge in self._of.judges])
         fit = fit_battles(battles, magnitude=self._of.fit.magnitude)
+        judges = len(self._of.judges)
         return most_informative(
-            fit.scores,
-            pairs,
-            counts,
-            count=count,
-            judges=len(self._of.judges),
-            ridge=REGULARISATION,
+            fit.scores, pairs, counts, count=count, judges=judges, ridge=REGULARISATION
         )
 
     async def _ask_pairs(self, pairs: Iterable[Matchup]) -> None:

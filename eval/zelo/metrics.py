@@ -342,15 +342,10 @@ def _benchmark(
     name: str,
     chosen: RankingSettings,
 ) -> Benchmark:
+    limit, skip = chosen.document_limit, chosen.skip_unjudged
     try:
-        pairs = list(
-            two_scores(
-                truth,
-                path,
-                document_limit=chosen.document_limit,
-                skip_unjudged=chosen.skip_unjudged,
-            )
-        )
+        scored = two_scores(truth, path, document_limit=limit, skip_unjudged=skip)
+        pairs = list(scored)
     except SourceError:
         raise
     except InputError as error:

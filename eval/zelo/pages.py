@@ -60,13 +60,8 @@ def battles_picture(one: Inspection, suffix: str) -> bytes:
         given = list(range(len(names)))
         drawn = _matrix(axes[0], shares, given, names, "input order")
         _matrix(axes[1], shares, order, names, "zELO order")
-        figure.colorbar(
-            drawn,
-            ax=axes[1],
-            label="share of the votes for the row",
-            shrink=0.6,
-            pad=0.02,
-        )
+        label = "share of the votes for the row"
+        figure.colorbar(drawn, ax=axes[1], label=label, shrink=0.6, pad=0.02)
         _scores(axes[2], one, order, names)
         return picture_bytes(figure, suffix)
 
@@ -154,12 +149,8 @@ def histogram_picture(truth: str, found: Sequence[Benchmark], suffix: str) -> by
         names = cut_apart([one.name for one in found], 40)
         top = max(count for one in found for count in bin_counts(one.values["ndcg"]))
         for place, (axes, one) in enumerate(zip(cells, found, strict=False)):
-            axes.stairs(
-                bin_counts(one.values["ndcg"]),
-                np.linspace(0, 1, _BINS + 1),
-                fill=True,
-                color=COLORS[place % len(COLORS)],
-            )
+            counts, color = bin_counts(one.values["ndcg"]), COLORS[place % len(COLORS)]
+            axes.stairs(counts, np.linspace(0, 1, _BINS + 1), fill=True, color=color)
             mean = one.means["ndcg"]
             if mean is not None:
                 if mean.low == mean.low:

@@ -138,12 +138,8 @@ def _new(drawn: Sequence[Pair], pairs: Sequence[Pair]) -> list[Pair]:
     degree = lefts + Counter(right for _, right in (*pairs, *found))
     for _ in range(min(len(pairs) + n, n * (n - 1) // 2) - len(pairs) - len(found)):
         order = sorted((left for left, _ in drawn), key=degree.__getitem__)
-        one, two = next(
-            (one, two)
-            for one in order
-            for two in order
-            if one != two and frozenset((one, two)) not in met
-        )
+        both = ((one, two) for one in order for two in order if one != two)
+        one, two = next(pair for pair in both if frozenset(pair) not in met)
         pair = (two, one) if lefts[one] > lefts[two] else (one, two)
         met.add(frozenset(pair))
         found.append(pair)
