@@ -315,7 +315,7 @@ def _copied(server: Server, count: int, embedder: _Drifting) -> _Took:
     told = [f"opened in {1000 * statistics.median(opened):.1f} ms"]
     asked = questions_of(connection, count, embedder)
 
-    def timed(name: str, reader: Any, below: int | None) -> str:
+    def timed(name: str, reader: Any, given: Any) -> str:
         """Ask in one way; by the `index` a walk in the snapshot starts there."""
         seconds, most = [], opening.MOST_COMPARED
         opening.MOST_COMPARED = 0 if reader == "index" else most
@@ -330,16 +330,16 @@ def _copied(server: Server, count: int, embedder: _Drifting) -> _Took:
                 k=K,
                 reader="auto" if reader == "index" else reader,
                 settings=server.settings,
-                filter=None if below is None else {"chunk.share": {"$lt": below}},
+                filter=given,
             )
             seconds.append(1000 * (time.perf_counter() - begin))
         opening.MOST_COMPARED = most
         return f"{statistics.median(seconds):.0f} ms (first {seconds[0]:.0f})"
 
-    for called, below in FILTERS.items():
+    for called, given in FILTERS.items():
         for name in ("basic_retrieval", "query_traversal", "auto"):
             for reader in ("snapshot", "auto", "index", "cypher"):
-                took = timed(name, reader, below)
+                took = timed(name, reader, given)
                 told.append(f"{name} by {reader}, filter {called}: {took}")
     return _Took({}, built, told)
 

@@ -3,10 +3,10 @@
 The corpus is that of `bulk`, loaded by the bulk door, with a server for each size.
 Each chunk has a number `share` that is spread evenly, so that a filter lets 10, 1 or
 0.01 % of the chunks through; nobody indexes it, unless `--indexed` has the product do
-so, whose index the peers do not use. A question is some words of a chunk, with a vector
-near the chunk's. Every side is given both and answers with ten chunks and their texts.
-Round trips are counted at the driver, for all sides alike. At the end callers ask at
-once, each all questions.
+so, whose index the peers do not use. So has each document, by which the peers cannot
+filter. A question is some words of a chunk, with a vector near the chunk's. Every side
+is given both and answers with ten chunks and their texts. Round trips are counted at
+the driver, for all sides alike. At the end callers ask at once, each all questions.
 """
 
 from __future__ import annotations
@@ -43,13 +43,21 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
 
-    Side = Callable[["Question", int | None], int]
+    Filter = dict[str, dict[str, int]] | None
+    Side = Callable[["Question", Filter], int]
 
 K = 10
 CALLERS = 20
 PARTS = 10_000
-FILTERS: dict[str, int | None] = {"none": None, "10 %": 1_000, "1 %": 100, "0.01 %": 1}
-"""What is let through -> the first number that is not."""
+FILTERS: dict[str, Filter] = {
+    "none": None,
+    "10 %": {"chunk.share": {"$lt": 1_000}},
+    "1 %": {"chunk.share": {"$lt": 100}},
+    "0.01 %": {"chunk.share": {"$lt": 1}},
+    "10 % of documents": {"document.share": {"$lt": 1_000}},
+    "1 % of documents": {"document.share": {"$lt": 100}},
+}
+"""What is let through, and the filter."""
 ALGORITHMS = {
     "knowtrail dense": "basic_retrieval",
     "knowtrail hybrid": "hybrid",
@@ -125,25 +133,30 @@ def ask(
     logging.getLogger("neo4j_graphrag").setLevel(logging.ERROR)  # told once a call
     _spread(server.connection)
     if indexed:
-        apply_schema(server.connection, filters=["chunk.share"], whole=True)
+        apply_schema(
+            server.connection, filters=["chunk.share", "document.share"], whole=True
+        )
     server.quiet()
     _measure(server, questions_of(server.connection, count, embedder or Ready()))
 
 
 def _spread(connection: Connection) -> None:
-    """Give each chunk its number."""
-    ids = [row["id"] for row in connection.query("MATCH (c:Chunk) RETURN c.id AS id")]
-    numbers = np.random.default_rng(3).permutation(len(ids)) % PARTS
-    rows = [
-        {"id": key, "share": number}
-        for key, number in zip(ids, numbers.tolist(), strict=True)
-    ]
-    for start in range(0, len(rows), 10_000):
-        connection.driver.execute_query(
-            "UNWIND $rows AS row MATCH (c:Chunk {id: row.id}) SET c.share = row.share",
-            rows=rows[start : start + 10_000],
-            database_=connection.database,
-        )
+    """Give each chunk its number, and each document."""
+    for label in ("Chunk", "Document"):
+        found = connection.query(f"MATCH (n:{label}) RETURN n.id AS id")
+        ids = [row["id"] for row in found]
+        order = np.random.default_rng(3).permutation(len(ids))
+        rows = [
+            {"id": key, "share": number * PARTS // len(ids)}
+            for key, number in zip(ids, order.tolist(), strict=True)
+        ]
+        for start in range(0, len(rows), 10_000):
+            connection.driver.execute_query(
+                f"UNWIND $rows AS row MATCH (n:{label} {{id: row.id}}) "
+                "SET n.share = row.share",
+                rows=rows[start : start + 10_000],
+                database_=connection.database,
+            )
 
 
 def questions_of(
@@ -192,11 +205,10 @@ def _counted() -> Iterator[list[int]]:
 
 
 def _sides(server: Server) -> dict[str, Side]:
-    """Return what is measured: a vector and a bound of `share` -> hits found."""
+    """Return what is measured: a question and a filter -> hits found."""
 
     def ours(algorithm: str) -> Side:
-        def answer(question: Question, below: int | None) -> int:
-            given = None if below is None else {"chunk.share": {"$lt": below}}
+        def answer(question: Question, given: Filter) -> int:
             found = search(
                 server.connection,
                 question.text,
@@ -234,8 +246,8 @@ def _langchain(server: Server) -> Side:
         retrieval_query="RETURN node.text AS text, score, {id: node.id} AS metadata",
     )
 
-    def answer(question: Question, below: int | None) -> int:
-        more: Any = {} if below is None else {"filter": {"share": {"$lt": below}}}
+    def answer(question: Question, given: Filter) -> int:
+        more: Any = {"filter": {"share": given["chunk.share"]}} if given else {}
         return len(opened.similarity_search_by_vector(question.vector, k=K, **more))
 
     return answer
@@ -252,8 +264,8 @@ def _rag(server: Server) -> Side:
         neo4j_database=server.connection.database,
     )
 
-    def answer(question: Question, below: int | None) -> int:
-        filters = None if below is None else {"share": {"$lt": below}}
+    def answer(question: Question, given: Filter) -> int:
+        filters = {"share": given["chunk.share"]} if given else None
         found = retriever.search(query_vector=question.vector, top_k=K, filters=filters)
         return len(found.items)
 
@@ -263,12 +275,14 @@ def _rag(server: Server) -> Side:
 def _measure(server: Server, questions: Sequence[Question]) -> None:
     """Print the table of one size; sides take turns question by question."""
     (row,) = server.connection.query("MATCH (c:Chunk) RETURN count(c) AS chunks")
-    sides = _sides(server)
     table = Table(
         title=f"questions: {row['chunks']:,} chunks, {len(questions)} questions, k {K}",
         columns=("side", "filter", "p50 ms", "p95 ms", "trips", "hits"),
     )
-    for called, below in FILTERS.items():
+    every = _sides(server)
+    for called, given in FILTERS.items():
+        documents = "document.share" in (given or {})
+        sides = {n: s for n, s in every.items() if n in ALGORITHMS or not documents}
         seconds: dict[str, list[float]] = {name: [] for name in sides}
         trips: dict[str, list[int]] = {name: [] for name in sides}
         hits: dict[str, list[int]] = {name: [] for name in sides}
@@ -276,7 +290,7 @@ def _measure(server: Server, questions: Sequence[Question]) -> None:
         for name, side in sides.items():
             begin = time.perf_counter()
             for question in questions[:WARMING]:
-                side(question, below)
+                side(question, given)
             if time.perf_counter() - begin > WARMING * SLOW:
                 slow.add(name)
         for number, question in enumerate(questions):
@@ -285,14 +299,14 @@ def _measure(server: Server, questions: Sequence[Question]) -> None:
                     continue
                 with _counted() as ran:
                     begin = time.perf_counter()
-                    hits[name].append(side(question, below))
+                    hits[name].append(side(question, given))
                     seconds[name].append(time.perf_counter() - begin)
                 trips[name].append(ran[0])
         for name in sides:
             means = (f"{statistics.mean(one[name]):.1f}" for one in (trips, hits))
             table.add(name, called, *_told(seconds[name]), *means)
             print(*table.rows[-1], flush=True)
-    for name, side in sides.items():
+    for name, side in every.items():
         both = _told(_at_once(side, questions))
         table.add(name, f"none, {CALLERS} callers", *both, "", "")
         print(*table.rows[-1], flush=True)

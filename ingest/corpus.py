@@ -147,6 +147,20 @@ def open_corpus(
     return stored_corpus(connection, name) if settled.changed else stored
 
 
+def declare_filters(
+    connection: Connection,
+    name: str,
+    filters: Sequence[str],
+    *,
+    progress: Progress = silent,
+) -> None:
+    """Declare what filters name, as `apply_schema`, unless the corpus has it all."""
+    rows = connection.read("ingest/corpus_read", name=name)
+    known = rows[0]["properties"].get("filters", ()) if rows else ()
+    if not {*filters} <= {*known}:
+        apply_schema(connection, filters=filters, progress=progress)
+
+
 def _check_name(name: str) -> None:
     """Refuse a name that a command line cannot give, or that looks like another."""
     if name != name.strip() or not 0 < len(name) <= 200 or not name.isprintable():

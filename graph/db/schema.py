@@ -61,7 +61,7 @@ _INDEXES = (
     *(f"{name}_embedding" for name in _VECTOR),
 )
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
-_FILTERED = re.compile(rf"(document|chunk)\.({PROPERTY})")
+_FILTERED = re.compile(rf"(?:(document|chunk)\.)?({PROPERTY})")
 """A property that filters name, and an index of its values is made for."""
 _NEVER = frozenset({
     "corpus", "corpusVersion", "embedding", "text", "themeEmbedding", "themeLost",
@@ -109,8 +109,8 @@ def apply_schema(
     `dimensions` the vector indexes are left alone; `also` names those of `ON_REQUEST`
     that are made besides that of chunks. `hnsw` has settings of the vector index of
     chunks, `m` and `ef_construction`; one that was made with others is made anew. What
-    passes a filter is found by an index where its property is among `filters`,
-    `document.NAME` or `chunk.NAME`. The vector index of a server that can filter inside
+    passes a filter is found by an index where its property is among `filters`, told as
+    `filter_property` takes it. The vector index of a server that can filter inside
     it has them too, and is made anew if it had not: chunks get copies of what their
     documents have, `document_NAME`.
 
@@ -121,7 +121,7 @@ def apply_schema(
         CorpusDriftError: If the vector indexes have another dimension.
         SettingsError: If the dimension is out of range.
     """
-    asked = [_filter_index(name) for name in filters]
+    asked = [_filter_index(filter_property(name)) for name in filters]
     found = schema_version(connection)
     if found > SCHEMA_VERSION:
         raise SchemaError(
@@ -150,14 +150,23 @@ def apply_schema(
     return found
 
 
-def _filter_index(name: str) -> str:
-    """Return the command that makes the index of a property that filters name."""
+def filter_property(name: str) -> str:
+    """Return a property as filters name it; without an owner it is a document's.
+
+    Raises:
+        InputError: If there can be none of that name, or filters do not take it.
+    """
     given = _FILTERED.fullmatch(name)
     if given is None or given[2] in _NEVER:
         told = "no property to filter by" if given else "no property"
         msg = f"{name[:80]!r} is {told}: give document.NAME or chunk.NAME."
         raise InputError(msg)
-    owner, prop = given.groups()
+    return f"{given[1] or 'document'}.{given[2]}"
+
+
+def _filter_index(name: str) -> str:
+    """Return the command that makes the index of a property that filters name."""
+    owner, _, prop = name.partition(".")
     return (
         f"CREATE INDEX `filter_{owner}_{prop}` IF NOT EXISTS "
         f"FOR (n:{owner.capitalize()}) ON (n.corpus, n.`{prop}`)"

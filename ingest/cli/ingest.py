@@ -135,18 +135,22 @@ def _run(
     as_json: bool,
     bulk: bool | None,
     work: Path | None,
+    filters: tuple[str, ...],
     reread: bool = False,
     **parameters: Any,
 ) -> None:
     """Ingest a source, report, and exit 1 where something could not be used."""
     from knowtrail.graph.cli.progress import progress_bars
+    from knowtrail.graph.db.schema import filter_property
     from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.session import open_connection
     from knowtrail.ingest.bulk.load import load_corpus, takes_bulk_door
+    from knowtrail.ingest.corpus import declare_filters
     from knowtrail.ingest.pipeline import ingest_corpus
     from knowtrail.ingest.records import Limited, begun
 
     name = corpus_named(settings, corpus, cleanup=cleanup, limit=limit)
+    declared = [*map(filter_property, filters)]
     given = {key: value for key, value in parameters.items() if value is not None}
     engine = _ray_engine(given, work, limit=limit, dry_run=dry_run)
     source = source if limit is None else Limited(source, limit)
@@ -172,6 +176,7 @@ def _run(
             if bulk is None:
                 click.echo("A first load of this size takes the bulk door.", err=True)
             run = partial(load_corpus, leave=stack.close, work=work)
+        declare_filters(connection, name, declared, progress=progress)
         report = run(
             connection,
             [source],

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.graph.cli.root import main
-from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema, drop_schema
+from knowtrail.graph.db.schema import (
+    SCHEMA_VERSION,
+    apply_schema,
+    drop_schema,
+    filter_properties,
+)
 from knowtrail.graph.db.statements import statement, statement_names
 from knowtrail.graph.doctor import examine
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import own_command
+from knowtrail.ingest.corpus import list_corpora
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.views.reading import find_document
 from tests.corpora import ListSource, article
 
@@ -680,6 +687,43 @@ def test_indexes_for_filters_are_ours(run: Run, connection: Connection) -> None:
     assert "filter_document_year  ONLINE" in re.sub(r"  +", "  ", shown)
     assert "filter_document_year" in run("schema", "drop", "--yes")[1]
     assert "filter_document_year" not in run("schema", "show")[1]
+
+
+@pytest.mark.forgets
+def test_an_ingest_declares_what_filters_name(
+    run: Run, connection: Connection, tmp_path: Path
+) -> None:
+    """A name alone is a document's; told again it is not made again; a bad one stops.
+
+    What a database has already is declared too.
+    """
+    drop_schema(connection, data=True)
+    apply_schema(connection)
+    path = tmp_path / "tales.jsonl"
+    path.write_text('{"title": "Fox", "text": "It hunts.", "year": 1702}', "utf-8")
+    told = ["ingest", "jsonl", str(path), "--corpus", "told", "--themes", "none"]
+    able = connection.capabilities.filtered_vector_index
+
+    bad = run(*told, "--filter-property", "embedding")
+    assert (bad[0], len(bad[2].splitlines())) == (2, 1)
+    assert "'embedding' is no property to filter by" in bad[2]
+    assert list_corpora(connection) == []
+    assert run(*told, "--filter-property", "year")[0] == 0
+    assert filter_properties(connection) == ["document.year"]
+    assert corpora(connection)[0].filters == (["document.year"] if able else [])
+    connection.driver.execute_query(
+        "MATCH (c:Chunk) SET c.document_year = 5", database_=connection.database
+    )
+    assert run(*told, "--filter-property", "document.year")[0] == 0
+    rows = connection.query("MATCH (c:Chunk) RETURN c.document_year AS year")
+    assert rows == [{"year": 5}]
+    more = ("--filter-property", "chunk.index", "--filter-property", "year")
+    assert run(*told, *more)[0] == 0
+    names = ["chunk.index", "document.year"]
+    assert corpora(connection)[0].filters == (names if able else [])
+    given = '{"document.year": 1702, "chunk.index": 0}'
+    assert "hunts" in run("search", "--filter", given, "What hunts?")[1]
+    drop_schema(connection, data=True)
 
 
 def test_doctor_finds_a_sound_database(run: Run, connection: Connection) -> None:
