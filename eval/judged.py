@@ -307,8 +307,7 @@ def _asked(name: str, record: JudgedRecord, *, model: Any) -> _Measured:
     if not isinstance(score, int | float) or not math.isfinite(score):
         return _Measured(told=f"the judge's verdicts give {score!r}, no number")
     return _Measured(
-        value=min(1.0, max(0.0, float(score))),
-        doubt=_doubt(name, metric, record),
+        value=min(1.0, max(0.0, float(score))), doubt=_doubt(name, metric, record)
     )
 
 

@@ -81,10 +81,7 @@ class ModelOptions:
 
 
 def as_model(
-    model: ModelLike,
-    *,
-    settings: Settings | None = None,
-    context: int = MOST_CONTEXT,
+    model: ModelLike, *, settings: Settings | None = None, context: int = MOST_CONTEXT
 ) -> LanguageModel:
     """Return a model that can be asked; it is asked nothing yet."""
     if isinstance(model, LanguageModel):

@@ -9,7 +9,12 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
-from knowtrail.graph.db.schema import apply_schema, copied_properties
+from knowtrail.graph.db.schema import (
+    apply_schema,
+    copied_properties,
+    filter_properties,
+    filter_property,
+)
 from knowtrail.graph.errors import (
     CorpusDriftError,
     InputError,
@@ -153,12 +158,21 @@ def declare_filters(
     filters: Sequence[str],
     *,
     progress: Progress = silent,
-) -> None:
-    """Declare what filters name, as `apply_schema`, unless the corpus has it all."""
-    rows = connection.read("ingest/corpus_read", name=name)
-    known = rows[0]["properties"].get("filters", ()) if rows else ()
-    if not {*filters} <= {*known}:
-        apply_schema(connection, filters=filters, progress=progress)
+) -> list[str]:
+    """Declare what filters name, as `apply_schema`, unless a corpus has it all.
+
+    Returned are the properties of documents that are declared.
+    """
+    names = {*map(filter_property, filters)}
+    (row,) = connection.read("ingest/corpus_read", name=name)
+    known = {*filter_properties(connection)}
+    if names - known or (
+        names - {*row["properties"].get("filters", ())}
+        and connection.capabilities.filtered_vector_index
+    ):
+        apply_schema(connection, filters=sorted(names), progress=progress)
+    owners = (one.partition(".") for one in names | known)
+    return [name for owner, _, name in owners if owner == "document"]
 
 
 def _check_name(name: str) -> None:

@@ -20,11 +20,17 @@ import numpy as np
 from knowtrail.graph.batches import batched
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
+from knowtrail.graph.db.labels import MOST_INDEXED
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest.background import Background, ahead
-from knowtrail.ingest.corpus import check_dimensions, known_corpus, open_corpus
+from knowtrail.ingest.corpus import (
+    check_dimensions,
+    declare_filters,
+    known_corpus,
+    open_corpus,
+)
 from knowtrail.ingest.embedding import embed_documents, kept_texts, why_not
 from knowtrail.ingest.keys import Seen, normalise_title
 from knowtrail.ingest.linking import link_corpus
@@ -57,7 +63,7 @@ from knowtrail.ingest.store import (
 from knowtrail.ingest.themes import theme_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -95,6 +101,7 @@ def ingest_corpus(
     progress: Progress = silent,
     engine: RayEngine | None = None,
     work: Path | None = None,
+    filters: Sequence[str] = (),
 ) -> IngestReport:
     """Bring a corpus to the state of its sources.
 
@@ -116,13 +123,16 @@ def ingest_corpus(
         engine: Reads, parses and embeds in other processes; None does it here.
         work: Folder for working files, the same each time, for the next change reads
             what the last one left there; None is below the home folder.
+        filters: Properties that filters name, declared as `apply_schema` does it where
+            the database has not all of them: `year` of documents, or `chunk.NAME`.
 
     Returns:
         What was done. Pages that failed and damage of a source are counted there and
         do not stop the rest.
 
     Raises:
-        InputError: For a name that cannot be used or a corpus that is being written.
+        InputError: For a name that cannot be used, a corpus that is being written, or
+            what no filter can name.
         CorpusDriftError: If embedder or options differ from those stored.
         SourceError: If a source cannot be read at all.
         DatabaseError: If the database fails; what is stored stays whole.
@@ -132,7 +142,15 @@ def ingest_corpus(
         _never_empty(connection, corpus),
     ):
         return Ingest(
-            connection, corpus, embedder, settings, options, cleanup, progress, work
+            connection,
+            corpus,
+            embedder,
+            settings,
+            options,
+            cleanup,
+            progress,
+            filters,
+            work,
         ).run(sources, engine)
 
 
@@ -159,8 +177,15 @@ def _hash(raw: RawDocument | ReadyDocument) -> str:
         return ""
 
 
-def _identity(one: _Document) -> str:
-    return (one.document if isinstance(one, EmbeddedDocument) else one).id
+def _prepared(one: _Document) -> PreparedDocument:
+    return one.document if isinstance(one, EmbeddedDocument) else one
+
+
+def _unindexable(one: _Document, names: Iterable[str]) -> str | None:
+    """Return which of some properties has a value that no index holds."""
+    properties = _prepared(one).properties
+    sizes = {n: len(str(properties.get(n)).encode()) for n in names}
+    return next((n for n, size in sizes.items() if size > MOST_INDEXED), None)
 
 
 @dataclass(eq=False, repr=False)
@@ -169,6 +194,7 @@ class Ingest:
 
     Working files go to `work`, by default below the home folder; embedded documents
     are stored by `write`, given the version, by default over the connection.
+    What `filters` name is declared once nothing speaks against the ingest.
     """
 
     connection: Connection
@@ -178,6 +204,7 @@ class Ingest:
     options: IngestOptions | None
     cleanup: Cleanup
     progress: Progress
+    filters: Sequence[str] = ()
     work: Path | None = None
     write: _Store | None = None
 
@@ -214,6 +241,9 @@ class Ingest:
                 options=self.options,
                 language_model=self.settings.language_model,
                 progress=self.progress,
+            )
+            self._indexed = declare_filters(
+                self.connection, self.corpus, self.filters, progress=self.progress
             )
         self._resumes = self._stored.status != "complete"
         self._options = self._stored.options
@@ -301,7 +331,9 @@ class Ingest:
         tell: Callable[[str, int], None],
     ) -> list[EmbeddedDocument]:
         """Embed (document, replaces) pairs, but for what has vectors or is stored."""
-        replaced = {_identity(document) for document, replaces in waiting if replaces}
+        replaced = {
+            _prepared(document).id for document, replaces in waiting if replaces
+        }
         stored = self._stored_vectors(sorted(replaced))
         documents = [document for document, _ in waiting]
         embedded = [d for d in documents if isinstance(d, EmbeddedDocument)]
@@ -416,6 +448,9 @@ class Ingest:
             )
             if isinstance(document, str):
                 self._report.fail(raw.title, document)
+            elif name := _unindexable(document, self._indexed):
+                limit = f"{MOST_INDEXED:,} bytes, and filters name it: shorten it"
+                self._report.fail(raw.title, f"its {name} has more than {limit}")
             elif document.size:
                 out.append((document, old is not None))
             else:

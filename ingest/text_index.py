@@ -192,8 +192,7 @@ class TextIndex:
         self._tally.add(names)
         kept = zlib.compress(json.dumps(names).encode(), 1)
         number = self._database.execute(
-            _SQL["add"],
-            (identity, content, chunks, done, done, kept, _packed([])),
+            _SQL["add"], (identity, content, chunks, done, done, kept, _packed([]))
         ).lastrowid
         self._database.executemany(
             "INSERT OR IGNORE INTO words VALUES (?, ?)",

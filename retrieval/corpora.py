@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.settings import Settings
     from knowtrail.retrieval.protocols import Vector
 
+_LANGCHAIN = "langchain_core."
 _LOADING = threading.Lock()
 
 
@@ -88,8 +89,8 @@ async def aground(
     Without an embedder the one of the settings is loaded, or else the one that the
     corpus names, once a process; where the managed server has that model loaded, it is
     asked. Where a vector is given, nothing is embedded. An embedder is loaded in a
-    thread of `in_thread`, and one without `aembed_query` runs in one. Raises what
-    `find_corpus` and `agreed_embedder` raise.
+    thread of `in_thread`, and one without an `aembed_query` of its own runs in one.
+    Raises what `find_corpus` and `agreed_embedder` raise.
     """
     info = await afind_corpus(connection, corpus)
     if vector is None:
@@ -97,8 +98,15 @@ async def aground(
             agreed = await in_thread(
                 connection, agreed_embedder, info, embedder, settings
             )
-            native = getattr(likewise(connection, agreed), "aembed_query", None)
-            embed = native or partial(in_thread, connection, agreed.embed_query)
+            native = getattr(type(agreed), "aembed_query", None)
+            own: Any = likewise(connection, agreed)
+            # What LangChain gives all takes one of the threads of other work.
+            given = getattr(native, "__module__", _LANGCHAIN).startswith(_LANGCHAIN)
+            embed = (
+                partial(in_thread, connection, agreed.embed_query)
+                if given
+                else own.aembed_query
+            )
             found = await aserved_queries(connection, agreed, [question])
             vector = found[0] if found else await embed(question)
     return Ground(corpus=info, query=question_vector(vector, info))

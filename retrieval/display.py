@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
     from knowtrail.retrieval.search import SearchResult
     from knowtrail.retrieval.traverse import Overlap, TraverseResult
-    from knowtrail.retrieval.walk import (
-        ChunkText,
-        FoundSentence,
-        Step,
-        Walk,
-    )
+    from knowtrail.retrieval.walk import ChunkText, FoundSentence, Step, Walk
 
 _STOPS: dict[str, str] = packaged(__package__, "display.toml")["stops"]
 """Why a walk ended, in words."""

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import shown_value
-from knowtrail.graph.db.labels import PROPERTY
+from knowtrail.graph.db.labels import BARE_FIELDS, PROPERTY
 from knowtrail.graph.errors import FilterError, near_name
 from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
@@ -58,25 +58,6 @@ _DEEPEST = 8
 _MOST_TESTS = 200
 _LONGEST_NAME = 100
 _LARGEST_INT = 2**63
-
-_FIELDS = {
-    "title": "document.title",
-    "url": "document.url",
-    "source": "document.source",
-    "revision": "document.revision",
-    "language": "document.language",
-    "aliases": "document.aliases",
-    "doc_id": "document.id",
-    "chunk_id": "chunk.id",
-    "className": "chunk.className",
-    "class_name": "chunk.className",
-    "index": "chunk.index",
-    "sentence_start": "chunk.firstSentence",
-    "sentence_end": "chunk.lastSentence",
-    "start_index": "chunk.startChar",
-    "end_index": "chunk.endChar",
-}
-"""Bare name -> the property it stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +150,8 @@ def _parse(given: object, *, depth: int) -> Clause:
             parts.append(AllOf(parts=inner) if key == "$and" else AnyOf(parts=inner))
         else:
             parts += _parse_field(key, value)
-    return parts[0] if len(parts) == 1 else AllOf(parts=tuple(parts))
+    flat = [q for p in parts for q in (p.parts if isinstance(p, AllOf) else (p,))]
+    return flat[0] if len(flat) == 1 else AllOf(parts=tuple(flat))
 
 
 def _parse_field(key: object, value: object) -> list[Clause]:
@@ -197,9 +179,9 @@ def _field(key: object) -> Field:
         return Field(owner="theme", name="name")
     if key == "category":
         return Field(owner="category", name="name")
-    owner, dot, name = _FIELDS.get(key, key).partition(".")
+    owner, dot, name = BARE_FIELDS.get(key, key).partition(".")
     if not dot:
-        known = (*_FIELDS, "theme", "category")
+        known = (*BARE_FIELDS, "theme", "category")
         hint = near_name(key, known, "did you mean {!r}? ")
         raise FilterError(
             f"Unknown field {key!r}: {hint}Use one of {', '.join(sorted(known))}, or "

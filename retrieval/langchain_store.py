@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from knowtrail.graph.errors import InputError, UnknownCorpusError, check_whole
+from knowtrail.graph.errors import (
+    InputError,
+    SettingsError,
+    UnknownCorpusError,
+    check_whole,
+)
 from knowtrail.graph.models.embedders import Embedder, load_embedder
 from knowtrail.graph.settings import Settings
 from knowtrail.graph.telemetry import span
@@ -232,8 +237,9 @@ class KnowtrailVectorStore(VectorStore):
 
     def _connection(self) -> Connection:
         connection = self._link.connection()
-        if connection is None:  # pragma: no cover - the link has one or settings
-            raise TypeError
+        if connection is None:
+            msg = "A store with connection= cannot be pickled: give it settings=."
+            raise SettingsError(msg)
         return connection
 
     def _is_stored(self) -> bool:

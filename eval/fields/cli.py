@@ -22,11 +22,7 @@ from knowtrail.eval.fields.records import (
     objects_in,
     read_schema,
 )
-from knowtrail.eval.fields.report import (
-    ReportGatherer,
-    by_position_text,
-    report_page,
-)
+from knowtrail.eval.fields.report import ReportGatherer, by_position_text, report_page
 from knowtrail.eval.fields.results import (
     NullHandling,
     in_turn,

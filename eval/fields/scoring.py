@@ -118,15 +118,7 @@ def _leaf(node: SchemaNode, path: str, gold: Any, extracted: Any) -> FieldResult
     else:
         status = MATCH if score == 1.0 else MISMATCH
     return FieldResult(
-        path,
-        score,
-        name,
-        gold,
-        extracted,
-        status,
-        result.reason,
-        left,
-        right,
+        path, score, name, gold, extracted, status, result.reason, left, right
     )
 
 

@@ -23,13 +23,7 @@ from knowtrail.graph.errors import InputError, check_ranges, check_whole
 from knowtrail.ingest.keys import content_key
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection

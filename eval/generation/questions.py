@@ -18,11 +18,7 @@ from knowtrail.eval.generation.contexts import (
     ContextSentence,
     check_weights,
 )
-from knowtrail.eval.judged import (
-    UselessAnswerError,
-    deepeval_model,
-    quiet_deepeval,
-)
+from knowtrail.eval.judged import UselessAnswerError, deepeval_model, quiet_deepeval
 from knowtrail.eval.models import (
     TEXTS,
     ModelLike,

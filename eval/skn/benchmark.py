@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.eval.models import DEFAULT_MODEL, ModelLike, Respondent, respondent
 from knowtrail.eval.skn.metrics import calculate_metrics, compare_pipelines, is_usable
 from knowtrail.eval.skn.options import ABLATION_PIPELINES, BenchmarkOptions
-from knowtrail.eval.skn.phases import (
-    KEPT,
-    SPENT,
-    TOKENS,
-    Phases,
-    judge_row,
-    no_reply,
-)
+from knowtrail.eval.skn.phases import KEPT, SPENT, TOKENS, Phases, judge_row, no_reply
 from knowtrail.eval.skn.results import (
     write_extractions,
     write_outcome,

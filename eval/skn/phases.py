@@ -265,9 +265,7 @@ AGENT_HASH = content_key("agent", _INSTRUCTIONS, json.dumps(_SCHEMA))
 
 
 def agent_reason(
-    context: str | dict[str, Any],
-    question: str,
-    model: ModelLike = DEFAULT_MODEL,
+    context: str | dict[str, Any], question: str, model: ModelLike = DEFAULT_MODEL
 ) -> dict[str, Any]:
     """Answer a question from an extraction, SKN as text or JSON as objects.
 

@@ -25,13 +25,7 @@ from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import DatabaseError
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncIterator,
-        Callable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     import neo4j
 

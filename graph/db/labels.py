@@ -57,10 +57,30 @@ class Label:
                     yield since, name, f"CREATE {kind}INDEX {name} IF NOT EXISTS {on}"
 
 
+BARE_FIELDS = {
+    "title": "document.title",
+    "url": "document.url",
+    "source": "document.source",
+    "revision": "document.revision",
+    "language": "document.language",
+    "aliases": "document.aliases",
+    "doc_id": "document.id",
+    "chunk_id": "chunk.id",
+    "className": "chunk.className",
+    "class_name": "chunk.className",
+    "index": "chunk.index",
+    "sentence_start": "chunk.firstSentence",
+    "sentence_end": "chunk.lastSentence",
+    "start_index": "chunk.startChar",
+    "end_index": "chunk.endChar",
+}
+"""What filters name without an owner -> the property it stands for."""
 PROPERTY = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 """Names of properties that people give and statements may have, in backticks."""
 COPIED = "document_"
 """What the names of properties begin with that chunks have of their documents."""
+MOST_INDEXED = 8_000
+"""Bytes of a value in an index; the server refuses one with a little more."""
 LONGEST_COPY = 1_000
 """Characters of a text that chunks have of their documents, for the vector index."""
 

@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.db.driver import translate_errors
-from knowtrail.graph.db.labels import COPIED, LABELS, PROPERTY
+from knowtrail.graph.db.labels import (
+    BARE_FIELDS,
+    COPIED,
+    LABELS,
+    MOST_INDEXED,
+    PROPERTY,
+)
 from knowtrail.graph.db.statements import statement, statement_record
 from knowtrail.graph.errors import (
     CorpusDriftError,
@@ -61,7 +67,7 @@ _INDEXES = (
     *(f"{name}_embedding" for name in _VECTOR),
 )
 _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
-_FILTERED = re.compile(rf"(?:(document|chunk)\.)?({PROPERTY})")
+_FILTERED = re.compile(rf"(document|chunk)\.({PROPERTY})")
 """A property that filters name, and an index of its values is made for."""
 _NEVER = frozenset({
     "corpus", "corpusVersion", "embedding", "text", "themeEmbedding", "themeLost",
@@ -151,17 +157,20 @@ def apply_schema(
 
 
 def filter_property(name: str) -> str:
-    """Return a property as filters name it; without an owner it is a document's.
+    """Return a property as `document.NAME` or `chunk.NAME`.
+
+    Without an owner it is what filters mean by it, else a document's.
 
     Raises:
-        InputError: If there can be none of that name, or filters do not take it.
+        InputError: If there can be none of that name, or it needs no declaration.
     """
-    given = _FILTERED.fullmatch(name)
-    if given is None or given[2] in _NEVER:
+    whole = BARE_FIELDS.get(name, name if "." in name else f"document.{name}")
+    given = _FILTERED.fullmatch(whole)
+    if given is None or given[2] in _NEVER or name in {"category", "theme"}:
         told = "no property to filter by" if given else "no property"
-        msg = f"{name[:80]!r} is {told}: give document.NAME or chunk.NAME."
+        msg = f"{name[:80]!r} is {told}: give one of documents, or chunk.NAME."
         raise InputError(msg)
-    return f"{given[1] or 'document'}.{given[2]}"
+    return whole
 
 
 def _filter_index(name: str) -> str:
@@ -177,6 +186,8 @@ def _declared(connection: Connection, asked: Sequence[str]) -> list[str]:
     """Make indexes for filters, and the copies that the vector index needs of them."""
     for command in asked:
         _make(connection, command)
+    if asked:
+        _await_indexes(connection, 0.0, silent)
     names = copied_properties(connection) if asked else []
     if names:
         connection.write("schema/filters_begin", names=names)
@@ -213,6 +224,12 @@ def _await_indexes(connection: Connection, others: float, progress: Progress) ->
         if not needed and (not coming or passed >= others):
             break
         for row in needed:
+            if row["state"] == "FAILED" and _FILTER_INDEX.fullmatch(row["name"]):
+                connection.run_schema(f"DROP INDEX `{row['name']}` IF EXISTS")
+                raise InputError(
+                    f"{row['labelsOrTypes'][0]}.{row['properties'][-1]} has a value of "
+                    f"more than {MOST_INDEXED:,} bytes: it cannot be declared."
+                )
             if row["state"] == "FAILED":
                 msg = f"{_unready(row)} Run the command again when it is built."
                 raise SchemaError(msg)
@@ -399,6 +416,7 @@ def drop_schema(connection: Connection, *, data: bool = False) -> None:
         if item.ours and item.state != "MISSING":
             kind = "CONSTRAINT" if item.name in _CONSTRAINTS else "INDEX"
             connection.run_schema(f"DROP {kind} `{item.name}` IF EXISTS")
+    connection.write("schema/filters_begin", names=None)
     connection.write("schema/version_remove")
 
 

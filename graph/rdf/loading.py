@@ -22,6 +22,7 @@ from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.db.corpus_lock import corpus_lock
 from knowtrail.graph.db.driver import Counters, translate_errors
 from knowtrail.graph.db.labels import LABELS as ALL_LABELS
+from knowtrail.graph.db.labels import MOST_INDEXED
 from knowtrail.graph.db.schema import (
     apply_schema,
     indexed_properties,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
 
-_MOST = 8_000
-"""Bytes of a value; the server refuses a transaction with a little more."""
-
 _TEXTS = frozenset(label for label, rule in ALL_LABELS.items() if rule.texts)
 """Labels that make a corpus; walks, extractions and institutions are beside it."""
 
@@ -56,9 +54,9 @@ _Step = tuple[str, dict[str, Any], bool]
 
 
 def _check_lengths(staging: Staging, rows: Rows) -> None:
-    for subject, predicate, found, is_literal in staging.ask("longer", _MOST):
+    for subject, predicate, found, is_literal in staging.ask("longer", MOST_INDEXED):
         for iri in [subject] if is_literal else [subject, found]:
-            if len(iri.encode()) > _MOST:
+            if len(iri.encode()) > MOST_INDEXED:
                 _refuse(f"The IRI {iri[:60]!r}...", iri)
         label = rows.label_of(subject, staging.about(subject))
         name = rows.name_of(label, predicate)
@@ -69,7 +67,7 @@ def _check_lengths(staging: Staging, rows: Rows) -> None:
 def _refuse(what: str, text: str) -> None:
     raise RdfError(
         f"{what} has {len(text.encode()):,} bytes and an index of Neo4j holds "
-        f"{_MOST:,}: shorten it. Nothing was stored."
+        f"{MOST_INDEXED:,}: shorten it. Nothing was stored."
     )
 
 

@@ -75,9 +75,7 @@ def _property_triples(
 
 
 def _edge_triples(
-    mapping: Mapping,
-    source: NodeRecord,
-    edges: Sequence[Sequence[Any]],
+    mapping: Mapping, source: NodeRecord, edges: Sequence[Sequence[Any]]
 ) -> tuple[list[Triple], list[Triple]]:
     """Return triples of the relationships from a node: its own, and of statements."""
     groups: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}

@@ -35,11 +35,7 @@ def main() -> None:
             "-Xlog:aot*=off",
         ],
     )
-    setup = DbmsSpec(
-        root=folder.root,
-        port=choose_port(None),
-        page_cache="128m",
-    )
+    setup = DbmsSpec(root=folder.root, port=choose_port(None), page_cache="128m")
     prepare_password(folder, setup)
     dbms = Dbms.start(setup)
     settings = Settings(

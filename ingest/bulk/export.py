@@ -55,7 +55,8 @@ def export_corpus(
         raise InputError(f"Folder {folder} is not empty: name a new one.")
     with ColumnFiles(folder) as files:
         (row,) = connection.stream("ingest/corpus_read", name=corpus)
-        files.add_nodes("Corpus", [row["properties"]])
+        properties = row["properties"] | {"copied": None, "filters": None}
+        files.add_nodes("Corpus", [properties])
         for label, part in NODES.items():
             for rows in _batches(connection, corpus, part):
                 files.add_nodes(label, [_node(row["properties"]) for row in rows])

@@ -123,6 +123,7 @@ def load_corpus(
     work: Path | None = None,
     progress: Progress = silent,
     engine: RayEngine | None = None,
+    filters: Sequence[str] = (),
 ) -> IngestReport:
     """Load a corpus into an empty database of the managed server.
 
@@ -138,6 +139,9 @@ def load_corpus(
     folder = load_folder(settings, corpus, work)
     chosen = options or IngestOptions()
     with corpus_lock(settings.home, connection, corpus, lease=False):
+        if filters:
+            apply_schema(connection, filters=filters)
+        declared = filter_properties(connection)
         with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
             report = Ingest(
                 spool,
@@ -147,14 +151,12 @@ def load_corpus(
                 chosen,
                 cleanup,
                 progress,
-                work=spool.work,
-                write=spool.write_documents,
+                declared,
+                spool.work,
+                spool.write_documents,
             ).run(sources, engine)
             with report.timed("files"):
-                indexes = {
-                    "hnsw": hnsw_settings(connection),
-                    "filters": filter_properties(connection),
-                }
+                indexes = {"hnsw": hnsw_settings(connection), "filters": declared}
                 arguments, counts = _write(spool, chosen, settings, indexes, progress)
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)

@@ -100,11 +100,7 @@ def custodians(
 
 
 def _file(
-    path: Path | None,
-    columns: dict[str, str],
-    *,
-    example: bool,
-    limit: int | None,
+    path: Path | None, columns: dict[str, str], *, example: bool, limit: int | None
 ) -> CustodianFile:
     from knowtrail.ingest.custodians import CustodianFile, bundled_custodians
 

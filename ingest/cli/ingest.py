@@ -145,7 +145,6 @@ def _run(
     from knowtrail.graph.models.embedders import named_embedder
     from knowtrail.graph.session import open_connection
     from knowtrail.ingest.bulk.load import load_corpus, takes_bulk_door
-    from knowtrail.ingest.corpus import declare_filters
     from knowtrail.ingest.pipeline import ingest_corpus
     from knowtrail.ingest.records import Limited, begun
 
@@ -176,7 +175,6 @@ def _run(
             if bulk is None:
                 click.echo("A first load of this size takes the bulk door.", err=True)
             run = partial(load_corpus, leave=stack.close, work=work)
-        declare_filters(connection, name, declared, progress=progress)
         report = run(
             connection,
             [source],
@@ -187,6 +185,7 @@ def _run(
             cleanup=cleanup,
             progress=progress,
             engine=engine,
+            filters=declared,
         )
     _tell(report, as_json=as_json)
 

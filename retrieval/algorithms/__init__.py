@@ -92,8 +92,13 @@ def _offered() -> Mapping[str, Any]:
 @cache
 def _loaded(name: str) -> Algorithm:
     """Return what an entry point offers."""
-    found = _offered()[name].load()
-    made = found() if isinstance(found, type) else found
+    try:
+        found = _offered()[name].load()
+        made = found() if isinstance(found, type) else found
+    except Exception as error:  # packages of others raise what they like
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        msg = f"The entry point {name!r} of {ENTRY_POINTS} cannot be loaded: {what}."
+        raise InputError(msg) from error
     if not _walks(made):
         raise InputError(
             f"The entry point {name!r} of {ENTRY_POINTS} is {str(made)[:80]}: it must "

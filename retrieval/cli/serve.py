@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.guard import Rules
 
 
-_SERVING = told(
-    "serve",
-    time_limit={"type": click.FloatRange(0.1, 3_600)},
-)
+_SERVING = told("serve", time_limit={"type": click.FloatRange(0.1, 3_600)})
 
 
 @click.command()
@@ -131,13 +128,7 @@ def address_of(bound: socket.socket) -> str:
 @told("mcp")
 @click.pass_obj
 def mcp(
-    settings: Settings,
-    /,
-    *,
-    corpus: str | None,
-    write: bool,
-    http: bool,
-    **asked: Any,
+    settings: Settings, /, *, corpus: str | None, write: bool, http: bool, **asked: Any
 ) -> None:
     """Give agents tools: search, walk, read, follow the graph, read Cypher.
 

@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 @told("search")
 @click.pass_obj
 def search(
-    settings: Settings,
-    /,
-    *,
-    question: str,
-    as_json: bool,
-    **options: Any,
+    settings: Settings, /, *, question: str, as_json: bool, **options: Any
 ) -> None:
     """Answer QUESTION with sentences found by walking the graph."""
     from knowtrail.retrieval.display import show_result

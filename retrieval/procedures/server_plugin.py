@@ -41,12 +41,7 @@ from knowtrail.graph.errors import (
 from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.graph.server.folder import ServerFolder
 from knowtrail.graph.settings import Settings
-from knowtrail.retrieval.procedures.registry import (
-    EMBED,
-    OPTIONS,
-    PROCEDURES,
-    call,
-)
+from knowtrail.retrieval.procedures.registry import EMBED, OPTIONS, PROCEDURES, call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -281,7 +276,7 @@ POLL_SECONDS = 0.05
 CORPUS_SECONDS = 5.0
 """How often a server without a corpus is asked whether it has one."""
 STATE_SECONDS = 60.0
-CALLS_AT_ONCE = 16
+CALLS_AT_ONCE, EMBED_AT_ONCE = 16, 4
 
 _log = logging.getLogger(__name__)
 
@@ -327,6 +322,7 @@ class _Server:
         self._admitted = threading.BoundedSemaphore(most)
         self.settings = replace(Settings.from_env(), home=folder.home)
         self.pool = ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="procedure")
+        self.embedding = ThreadPoolExecutor(EMBED_AT_ONCE, thread_name_prefix="embed")
 
     def connection(self) -> StoppableConnection:
         """Return the connection, made at first use."""
@@ -479,7 +475,8 @@ def _called(
         zip((field.name for field in procedure.arguments), given, strict=True)
     )
     stop = threading.Event()
-    work = server.pool.submit(
+    pool = server.embedding if procedure is EMBED else server.pool
+    work = pool.submit(
         server.rows,
         procedure,
         (arguments, options or {}),

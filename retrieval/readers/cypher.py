@@ -45,11 +45,7 @@ from knowtrail.retrieval.walk import ChunkText
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from knowtrail.graph.db.connection import (
-        AsyncConnection,
-        Capabilities,
-        Connection,
-    )
+    from knowtrail.graph.db.connection import AsyncConnection, Capabilities, Connection
     from knowtrail.retrieval.filters import Filter
     from knowtrail.retrieval.projection import Projection
     from knowtrail.retrieval.protocols import Request, Response, Vector

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from knowtrail.graph.errors import InputError, ModelError
 
 MOST_CANDIDATES = 1_000
-"""Documents that a reranker scores at most for a question."""
+"""Documents that a search or a compressor lets a reranker score for a question."""
 
 
 _T = TypeVar("_T")

@@ -22,6 +22,7 @@ from knowtrail.retrieval.procedures.registry import (
     camel_case_errors,
     keywords,
 )
+from knowtrail.retrieval.serve.gate import END
 from knowtrail.retrieval.serve.request_values import check_known, read_values
 from knowtrail.retrieval.serve.signatures import TEMPLATE_FIELDS
 
@@ -46,14 +47,7 @@ NOT_LOADED = "not loaded, see the log"
 class GraphBackend:
     """The procedures over one connection, which is left open."""
 
-    def __init__(
-        self,
-        connection: AsyncConnection,
-        settings: Settings,
-        *,
-        seconds: float | None = None,
-    ) -> None:
-        self._seconds = seconds
+    def __init__(self, connection: AsyncConnection, settings: Settings) -> None:
         self._connection = connection
         self._settings = settings
         self._models = "loading"
@@ -85,8 +79,11 @@ class GraphBackend:
     ) -> list[dict[str, Any]]:
         """Run a procedure and return its rows."""
         options = self._with_corpus(options)
-        if name == "compare" and self._seconds is not None:
-            options.setdefault("timeLimit", _SHARE * self._seconds)
+        if name == "compare" and (end := END.get()) is not None:
+            left = _SHARE * max(0.1, end - asyncio.get_running_loop().time())
+            given = options.setdefault("timeLimit", left)
+            if given is None or (isinstance(given, int | float) and given > left):
+                options["timeLimit"] = left
         return await acall(
             name, self._connection, arguments, options, settings=self._settings
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 T = TypeVar("T")
+END: ContextVar[float | None] = ContextVar("END", default=None)
+"""The loop's time at which the call that holds a place must be done."""
 WAITING_EACH = 4
 CLIENT_GONE = 499
 """Nobody reads this status; the log shows it."""
@@ -53,6 +56,7 @@ class Gate:
             raise
         work: list[Future[Any]] = []
         WORK.set(work)
+        END.set(end)
         try:
             yield end
         finally:

@@ -140,7 +140,7 @@ async def serve(
     So many calls run at once, and each may take so many seconds.
     """
     async with await AsyncConnection.open(settings) as connection:
-        backend = GraphBackend(connection, settings, seconds=seconds)
+        backend = GraphBackend(connection, settings)
         door = TemplateDoor(settings)
         app = create_app(
             backend, rules=rules, places=places, seconds=seconds, templates=door

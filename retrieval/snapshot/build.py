@@ -50,11 +50,7 @@ class SnapshotReport:
 
 
 def build_snapshot(
-    home: Path,
-    source: CorpusSource,
-    *,
-    full: bool = False,
-    progress: Progress = silent,
+    home: Path, source: CorpusSource, *, full: bool = False, progress: Progress = silent
 ) -> SnapshotReport:
     """Bring the snapshot of a corpus to its current version.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from knowtrail.graph.db.labels import COPIED
 from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
 from knowtrail.graph.vectors import vector_array
 
@@ -131,7 +132,11 @@ def stored_document(
 
 def _chunk(chunk: Mapping[str, Any], number: Mapping[str, int]) -> StoredChunk:
     properties = chunk["properties"]
-    extras = {k: v for k, v in properties.items() if k not in _CHUNK_PROPERTIES}
+    extras = {
+        name: value
+        for name, value in properties.items()
+        if name not in _CHUNK_PROPERTIES and not name.startswith(COPIED)
+    }
     return StoredChunk(
         id=properties["id"],
         places=tuple(properties.get(name) or 0 for name in CHUNK_PLACES),

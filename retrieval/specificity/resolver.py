@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING
 from knowtrail.retrieval.specificity.conversation import NAMES, Conversation, PastTurn
 from knowtrail.retrieval.specificity.cues import residue
 from knowtrail.retrieval.specificity.institutions import asked_distance, pairs_of
-from knowtrail.retrieval.specificity.mention import (
-    PLACES,
-    named_kind,
-    question_words,
-)
-from knowtrail.retrieval.specificity.phrases import (
-    asked_columns,
-    wording,
-)
+from knowtrail.retrieval.specificity.mention import PLACES, named_kind, question_words
+from knowtrail.retrieval.specificity.phrases import asked_columns, wording
 from knowtrail.retrieval.specificity.quantities import (
     Digits,
     Order,

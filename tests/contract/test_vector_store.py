@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pickle
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.documents import Document
 from langchain_tests.integration_tests.vectorstores import VectorStoreIntegrationTests
 
 from knowtrail.graph.db.schema import delete_data
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import InputError, SettingsError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.retrieval import KnowtrailRetriever, KnowtrailVectorStore
 from tests.databases import allow_vectors
@@ -131,6 +133,21 @@ def test_metadata_comes_back(store: KnowtrailVectorStore) -> None:
             id="d1", page_content=LINES[1], metadata={"year": 1901, "title": "Page 1"}
         )
     ]
+
+
+def test_a_copy_by_pickle_connects_by_its_settings_alone(
+    connection: Connection, server: Settings
+) -> None:
+    """One that was given a connection says what to give it instead."""
+    made: dict[str, Any] = {"corpus": "pickled", "embedder": HashEmbedder(32)}
+    store = KnowtrailVectorStore(settings=server, **made)
+    copy = pickle.loads(pickle.dumps(store))  # noqa: S301
+    with closing(store), closing(copy):
+        assert copy.get_by_ids(["a"]) == []
+    store = KnowtrailVectorStore(connection=connection, **made)
+    copy = pickle.loads(pickle.dumps(store))  # noqa: S301
+    with pytest.raises(SettingsError, match=r"cannot be pickled: give it settings="):
+        copy.get_by_ids(["a"])
 
 
 def test_mistakes_are_told(store: KnowtrailVectorStore) -> None:

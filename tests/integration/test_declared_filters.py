@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from knowtrail.graph.db.schema import apply_schema, drop_schema, hnsw_settings
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.db.schema import (
+    apply_schema,
+    drop_schema,
+    filter_properties,
+    hnsw_settings,
+)
+from knowtrail.graph.errors import CorpusDriftError, InputError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.rdf import export_rdf, import_rdf
 from knowtrail.ingest.options import IngestOptions
@@ -17,6 +22,9 @@ from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
 from knowtrail.retrieval.corpora import corpora
 from knowtrail.retrieval.search import search
+from knowtrail.retrieval.snapshot.build import build_snapshot
+from knowtrail.retrieval.snapshot.folder import current_generation, snapshot_folder
+from knowtrail.retrieval.snapshot.source import CorpusSource
 from tests.corpora import ListSource, article
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.report import IngestReport
 
 pytestmark = [pytest.mark.integration, pytest.mark.forgets]
 CORPUS = "dated"
@@ -49,8 +58,12 @@ def _filtered_inside(connection: Connection) -> None:
 
 
 def store(
-    connection: Connection, settings: Settings, *, changed: dict[str, Any] | None = None
-) -> None:
+    connection: Connection,
+    settings: Settings,
+    *,
+    changed: dict[str, Any] | None = None,
+    **more: Any,
+) -> IngestReport:
     """Store forty articles, each second of which is of a year of its own."""
     pages = [
         replace(article(n, sentences=8), metadata=MANY if n % 2 else FEW)
@@ -58,13 +71,14 @@ def store(
     ]
     if changed is not None:
         pages[0] = replace(pages[0], metadata=changed)
-    ingest_corpus(
+    given: dict[str, Any] = {"embedder": HashEmbedder(32), **more}
+    return ingest_corpus(
         connection,
         [ListSource(pages)],
         corpus=CORPUS,
-        embedder=HashEmbedder(32),
         settings=settings,
         options=IngestOptions(themes="none"),
+        **given,
     )
 
 
@@ -221,12 +235,75 @@ def test_a_copy_waits_for_who_changes_the_document(
     ]
 
 
+def test_an_ingest_declares_what_nothing_speaks_against(
+    bare: Connection, server: Settings
+) -> None:
+    """A refused one makes no index; one after the schema was dropped makes it again."""
+    store(bare, server)
+    with pytest.raises(CorpusDriftError):
+        store(bare, server, embedder=HashEmbedder(16), filters=["year"])
+    assert filter_properties(bare) == []
+    able = bare.capabilities.filtered_vector_index
+    trusted = ["chunk.className", "document.year"] if able else []
+
+    for _ in range(2):
+        store(bare, server, filters=["year", "className"])
+        assert filter_properties(bare) == ["chunk.className", "document.year"]
+        assert corpora(bare)[0].filters == trusted
+        assert ("document_year" in index(bare)[1]) == able
+        drop_schema(bare)
+        assert corpora(bare)[0].filters == []
+
+
+def test_a_value_that_no_index_holds_is_told(
+    bare: Connection, server: Settings
+) -> None:
+    """One that is stored: its property is not declared. A new one: its document."""
+    long = {"kind": "few", "essay": "x" * 9_000}
+    store(bare, server, changed=long)
+    with pytest.raises(
+        InputError, match=r"Document\.essay has a value of more than 8,"
+    ):
+        apply_schema(bare, filters=["essay"])
+    apply_schema(bare)
+    assert filter_properties(bare) == []
+
+    report = store(bare, server, changed=long | {"tale": "x" * 9_000}, filters=["tale"])
+    assert (report.failed, report.skipped) == (1, 39)
+    assert "its tale has more than 8,000 bytes" in report.failures[0]
+    report = store(bare, server, changed=long | {"tale": "short"})
+    assert (report.failed, report.updated) == (0, 1)
+
+
+def test_a_snapshot_has_no_copies(
+    bare: Connection, server: Settings, tmp_path: Path
+) -> None:
+    """So that one that is updated is what a new one is."""
+    source = CorpusSource(bare, CORPUS)
+    store(bare, server)
+    build_snapshot(tmp_path / "part", source)
+    store(bare, server, changed=FEW | {"year": 1812}, filters=["year"])
+    build_snapshot(tmp_path / "part", source)
+    build_snapshot(tmp_path / "whole", source, full=True)
+
+    files = []
+    for home in ("part", "whole"):
+        folder = current_generation(snapshot_folder(tmp_path / home, CORPUS))
+        assert folder is not None
+        files.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert files[0] == files[1]
+
+
 @pytest.mark.parametrize(
-    "name", ["chunk.embedding", "document.corpusVersion", "chunk.text", "chunk.corpus"]
+    "name",
+    [
+        *("chunk.embedding", "document.corpusVersion", "chunk.text", "chunk.corpus"),
+        *("theme", "category", "chunk_id)"),
+    ],
 )
 def test_what_cannot_be_filtered_inside_is_refused(bare: Connection, name: str) -> None:
     """Before anything is made."""
-    with pytest.raises(InputError, match="no property to filter by"):
+    with pytest.raises(InputError, match="is no property"):
         apply_schema(bare, dimensions=32, filters=["document.year", name])
 
     assert bare.query("SHOW INDEXES YIELD name WHERE name STARTS WITH 'filter'") == []
@@ -237,6 +314,10 @@ ASKED: list[tuple[dict[str, Any], str]] = [
     ({"document.year": {"$gt": 1999.5, "$lt": 3000}}, "c.`document_year` < $f"),
     ({"document.kind": {"$in": ["few", "x"]}}, "c.`document_kind` IN $filter"),
     ({"document.year": 2001, "chunk.index": {"$between": [0, 9]}}, "c.`index` <= $"),
+    (
+        {"$and": [{"document.year": {"$gt": 1999}}, {"document.kind": "few"}]},
+        "c.`document_kind` = $filter",
+    ),
     ({"document.year": 2001, "title": {"$ne": "x"}}, ""),
     ({"document.year": {"$in": [2001], "$gt": 5}}, ""),
     ({"document.kind": {"$like": "few"}}, ""),

@@ -34,10 +34,7 @@ from knowtrail.ingest.extraction.variants import SKN_SECTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from knowtrail.ingest.extraction.skn.notation import (
-        SknFact,
-        SknLink,
-    )
+    from knowtrail.ingest.extraction.skn.notation import SknFact, SknLink
     from knowtrail.ingest.extraction.variants import Section
 
 _NAMES: dict[str, Section] = meant("section")

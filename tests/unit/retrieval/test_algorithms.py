@@ -92,6 +92,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "    name = 'wander'\n"
         "    def walk(self, query, options):\n"
         "        yield\n"
+        "class Needy(Wander):\n"
+        "    def __init__(self, seed):\n"
+        "        pass\n"
         "made = Wander()\n",
         "utf-8",
     )
@@ -100,7 +103,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (record / "METADATA").write_text("Name: others-walks\nVersion: 1.0\n", "utf-8")
     (record / "entry_points.txt").write_text(
         f"[{ENTRY_POINTS}]\nwander = others_walks:Wander\nmade = others_walks:made\n"
-        "auto = others_walks:Wander\nnone = others_walks:__name__\n",
+        "auto = others_walks:Wander\nnone = others_walks:__name__\n"
+        "needy = others_walks:Needy\ngone = others_lost:Wander\n",
         "utf-8",
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -131,3 +135,7 @@ def test_an_entry_point_that_is_no_algorithm_is_refused() -> None:
     """The message names the entry point and what it must be."""
     with pytest.raises(InputError, match=r"'none' of knowtrail\.algorithms is other"):
         algorithm("none")
+    with pytest.raises(InputError, match=r"'needy' .* cannot be loaded: TypeError"):
+        algorithm("needy")
+    with pytest.raises(InputError, match=r"'gone' .* cannot be loaded: ModuleNotFound"):
+        algorithm("gone")

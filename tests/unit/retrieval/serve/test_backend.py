@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.graph.db import connection
-from knowtrail.graph.errors import ModelError, UnavailableError
+from knowtrail.graph.errors import InputError, ModelError, UnavailableError
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval import corpora
 from knowtrail.retrieval.serve import backend
 from knowtrail.retrieval.serve.backend import NOT_LOADED, GraphBackend, TemplateDoor
+from knowtrail.retrieval.serve.gate import Gate
 from knowtrail.retrieval.specificity import live_pipeline
 from knowtrail.retrieval.specificity.class_scores import FilteredClasses
 from knowtrail.retrieval.specificity.monitoring import metrics
@@ -92,6 +93,49 @@ async def test_a_database_that_is_slow_is_told_apart(
     ready = await served.readiness()
 
     assert (ready["database"], ready["corpus"]) == (said, "unknown")
+
+
+@pytest.mark.parametrize(
+    ("given", "most"), [({}, 8), ({"timeLimit": 1.5}, 1.5), ({"timeLimit": 900}, 8)]
+)
+async def test_a_comparison_ends_in_what_is_left_of_the_time_of_its_call(
+    given: dict[str, Any],
+    most: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Waiting for a place counts; a longer time of the caller's own is cut."""
+    told: list[Any] = []
+
+    async def acall(_name: str, _connection: Any, _values: Any, options: Any, **_: Any):
+        told.append(options["timeLimit"])
+        return []
+
+    monkeypatch.setattr(backend, "acall", acall)
+    served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
+    gate = Gate(places=1, seconds=10)
+
+    async def compare() -> None:
+        async with gate.place():
+            await served.call("compare", {}, given)
+            await asyncio.sleep(1)
+
+    await asyncio.gather(compare(), compare())
+
+    first, second = told
+    assert most - 0.1 <= first <= most
+    assert second == first if most < 5 else second <= first - 0.7
+
+
+async def test_a_wrong_time_limit_is_left_to_who_refuses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not replaced by a right one."""
+    served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
+
+    async with Gate(places=1, seconds=10).place():
+        with pytest.raises(InputError, match="timeLimit"):
+            await served.call("compare", {"question": "Ice?"}, {"timeLimit": "long"})
 
 
 class _Slow:

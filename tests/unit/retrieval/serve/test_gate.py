@@ -7,6 +7,7 @@ import threading
 from typing import Any, cast
 
 import pytest
+from langchain_core.embeddings import Embeddings
 from starlette.exceptions import HTTPException
 
 from knowtrail.graph.blocking import Threads
@@ -182,20 +183,33 @@ class _Held:
         return [1.0, len(text)]
 
 
+class _Inherits(_Held, Embeddings):
+    """One of LangChain's."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors."""
+        return [self.embed_query(text) for text in texts]
+
+
 async def _embedded(embedder: _Held) -> list[float]:
     store: Any = _Store()
     start = await aground(store, cast("Any", embedder), "Ice?", corpus="tales")
     return list(start.query)
 
 
-async def test_embedding_waits_for_no_blocking_work() -> None:
-    """Where all threads of the loop are busy, a question is embedded all the same."""
+@pytest.mark.parametrize("embedder", ["own", "LangChain's"])
+async def test_embedding_waits_for_no_blocking_work(embedder: str) -> None:
+    """Where all threads of the loop are busy, a question is embedded all the same.
+
+    Also by an embedder that has from LangChain how it is awaited.
+    """
+    asked: Any = _Held() if embedder == "own" else _Inherits()
     loop, end = asyncio.get_running_loop(), threading.Event()
     loop.set_default_executor(Threads(2))
     busy = [asyncio.ensure_future(asyncio.to_thread(end.wait, 5)) for _ in range(4)]
 
     try:
-        found = await asyncio.wait_for(_embedded(_Held()), 2)
+        found = await asyncio.wait_for(_embedded(asked), 2)
         working = [task for task in busy if not task.done()]
     finally:
         end.set()
