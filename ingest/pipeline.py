@@ -13,7 +13,7 @@ import logging
 from collections import Counter
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -184,8 +184,14 @@ def _prepared(one: _Document) -> PreparedDocument:
 def _unindexable(one: _Document, names: Iterable[str]) -> str | None:
     """Return which of some properties has a value that no index holds."""
     properties = _prepared(one).properties
-    sizes = {n: len(str(properties.get(n)).encode()) for n in names}
-    return next((n for n, size in sizes.items() if size > MOST_INDEXED), None)
+    room = MOST_INDEXED - _indexed_bytes(properties["corpus"])  # they share a key
+    return next((n for n in names if _indexed_bytes(properties.get(n)) > room), None)
+
+
+def _indexed_bytes(value: Any) -> int:
+    if isinstance(value, str):
+        return len(value.encode()) + 2
+    return sum(map(_indexed_bytes, value)) if isinstance(value, list | tuple) else 8
 
 
 @dataclass(eq=False, repr=False)

@@ -98,7 +98,7 @@ async def aground(
             agreed = await in_thread(
                 connection, agreed_embedder, info, embedder, settings
             )
-            native = getattr(type(agreed), "aembed_query", None)
+            native = getattr(agreed, "aembed_query", None)
             own: Any = likewise(connection, agreed)
             # What LangChain gives all takes one of the threads of other work.
             given = getattr(native, "__module__", _LANGCHAIN).startswith(_LANGCHAIN)

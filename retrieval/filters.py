@@ -147,7 +147,7 @@ def _parse(given: object, *, depth: int) -> Clause:
                 msg = f"{key} has {shown_value(value)}: give it a list of filters."
                 raise FilterError(msg)
             inner = tuple(_parse(v, depth=depth + 1) for v in value)
-            parts.append(AllOf(parts=inner) if key == "$and" else AnyOf(parts=inner))
+            parts += inner if key == "$and" else (AnyOf(parts=inner),)
         else:
             parts += _parse_field(key, value)
     flat = [q for p in parts for q in (p.parts if isinstance(p, AllOf) else (p,))]

@@ -239,13 +239,8 @@ class ModelJudge:
         return [known.get(key) for key in keys]
 
     def _key(self, item: JudgeItem) -> str:
-        parts = [
-            self.model.name,
-            self._template,
-            schema_path(item.path),
-            _rendered(item.gold),
-            _rendered(item.extracted),
-        ]
+        values = _rendered(item.gold), _rendered(item.extracted)
+        parts = [self.model.name, self._template, schema_path(item.path), *values]
         text = json.dumps(parts).encode()
         return hashlib.blake2b(text, digest_size=20).hexdigest()
 

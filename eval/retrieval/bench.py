@@ -136,14 +136,8 @@ class Bench:
 
 def corpus_name(dataset: RetrievalDataset, unit: Unit, embedder: str) -> str:
     """Return the name of the corpus of a data set."""
-    key = content_key(
-        "eval-corpus",
-        dataset.corpus_checksum,
-        str(unit),
-        unit.title,
-        embedder,
-        PIPELINE_VERSION,
-    )
+    made_of = dataset.corpus_checksum, str(unit), unit.title, embedder
+    key = content_key("eval-corpus", *made_of, PIPELINE_VERSION)
     shown = "".join(c if c.isalnum() else "-" for c in dataset.name)[:_SHOWN].strip("-")
     return f"eval-{shown or 'dataset'}-{unit.name}-{key[:8]}"
 

@@ -477,17 +477,10 @@ def evaluate_retrieval(
 
 def _key(bench: Bench, k: int, commit: str) -> str:
     """Return all that rankings depend on as a key."""
-    return content_key(
-        "retrieval-journal",
-        bench.dataset.checksum,
-        bench.corpus.name,
-        bench.corpus.version,
-        str(bench.corpus.stamp),
-        k,
-        bench.reader_used,
-        bench.record,
-        commit,
-    )
+    corpus = bench.corpus
+    stored = bench.dataset.checksum, corpus.name, corpus.version, str(corpus.stamp)
+    asked = k, bench.reader_used, bench.record, commit
+    return content_key("retrieval-journal", *stored, *asked)
 
 
 def _evaluation(

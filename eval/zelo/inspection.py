@@ -127,13 +127,8 @@ def agreement(battles: Battles) -> Agreement:
     several = decided.sum(axis=1) >= 2
     right = ((side == 1) & decided).sum(axis=1)[several]
     left = ((side == -1) & decided).sum(axis=1)[several]
-    alpha = krippendorff_alpha(
-        [
-            [None if np.isnan(value) else float(value) for value in row]
-            for row in battles.score
-        ],
-        level="interval",
-    )
+    rows = [[None if np.isnan(v) else float(v) for v in row] for row in battles.score]
+    alpha = krippendorff_alpha(rows, level="interval")
     unanimous = float(((right == 0) | (left == 0)).mean()) if len(right) else np.nan
     return Agreement(pairs=pairs, alpha=alpha, unanimous=float(unanimous))
 

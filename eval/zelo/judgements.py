@@ -127,15 +127,8 @@ class Judgement(Answer):
 
 def swaps(matchup: Matchup, judge: str, *, seed: int = 0) -> bool:
     """Return whether a judge is shown the pair the other way round: one time in two."""
-    key = content_key(
-        "zelo-swap",
-        seed,
-        matchup.query.id,
-        matchup.left.id,
-        matchup.right.id,
-        matchup.repetition,
-        judge,
-    )
+    pair = (matchup.query.id, matchup.left.id, matchup.right.id, matchup.repetition)
+    key = content_key("zelo-swap", seed, *pair, judge)
     return bool(int(key, 16) % 2)
 
 

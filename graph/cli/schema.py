@@ -67,7 +67,11 @@ def apply(
     --filter-property: the vector index is filtered by it, and is made anew for that.
     """
     from knowtrail.graph.cli.progress import progress_bars
-    from knowtrail.graph.db.schema import SCHEMA_VERSION, apply_schema
+    from knowtrail.graph.db.schema import (
+        SCHEMA_VERSION,
+        apply_schema,
+        filter_property,
+    )
 
     with open_connection(settings) as connection, progress_bars() as progress:
         hnsw = {"m": index_m, "ef_construction": index_ef}
@@ -83,8 +87,9 @@ def apply(
     told = f"Brought the schema from version {found} to {SCHEMA_VERSION}."
     if found == SCHEMA_VERSION:
         told = f"The schema has version {SCHEMA_VERSION} already."
-    told += f" Filters have an index of {', '.join(filters)}." if filters else ""
-    emit(record | {"filters": filters}, told, as_json=as_json)
+    names = [*map(filter_property, filters)]
+    told += f" Filters have an index of {', '.join(names)}." if names else ""
+    emit(record | {"filters": names}, told, as_json=as_json)
 
 
 @schema.command()

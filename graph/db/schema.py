@@ -38,7 +38,7 @@ from knowtrail.graph.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
@@ -70,7 +70,8 @@ _OURS = (*_INDEXES, *(f"{name}_embedding" for name in ON_REQUEST.values()))
 _FILTERED = re.compile(rf"(document|chunk)\.({PROPERTY})")
 """A property that filters name, and an index of its values is made for."""
 _NEVER = frozenset({
-    "corpus", "corpusVersion", "embedding", "text", "themeEmbedding", "themeLost",
+    "aliases", "corpus", "corpusVersion", "embedding", "text", "themeEmbedding",
+    "themeLost",
 })  # fmt: skip
 """What is too long for that, or changes without the chunks."""
 _FILTER_INDEX = re.compile(rf"filter_(document|chunk)_({PROPERTY})")
@@ -127,7 +128,7 @@ def apply_schema(
         CorpusDriftError: If the vector indexes have another dimension.
         SettingsError: If the dimension is out of range.
     """
-    asked = [_filter_index(filter_property(name)) for name in filters]
+    asked = [*map(filter_property, filters)]
     found = schema_version(connection)
     if found > SCHEMA_VERSION:
         raise SchemaError(
@@ -140,7 +141,7 @@ def apply_schema(
             _make(connection, command)
     if found < SCHEMA_VERSION:
         connection.write("schema/version_write", version=SCHEMA_VERSION)
-    declared = _declared(connection, asked)
+    declared = _declared(connection, asked, progress)
     if (also or hnsw or declared) and dimensions is None:
         dimensions = vector_dimensions(connection)
     if dimensions is not None:
@@ -182,13 +183,17 @@ def _filter_index(name: str) -> str:
     )
 
 
-def _declared(connection: Connection, asked: Sequence[str]) -> list[str]:
+def _declared(
+    connection: Connection, asked: Sequence[str], progress: Progress
+) -> list[str]:
     """Make indexes for filters, and the copies that the vector index needs of them."""
-    for command in asked:
-        _make(connection, command)
-    if asked:
-        _await_indexes(connection, 0.0, silent)
-    names = copied_properties(connection) if asked else []
+    if not asked:
+        return []
+    for name in asked:
+        _make(connection, _filter_index(name))
+    _await_indexes(connection, 0.0, progress, asked)
+    able = connection.capabilities.filtered_vector_index
+    names = filter_properties(connection) if able else []
     if names:
         connection.write("schema/filters_begin", names=names)
         connection.run_schema(statement("schema/filter_copies"))
@@ -196,7 +201,7 @@ def _declared(connection: Connection, asked: Sequence[str]) -> list[str]:
 
 
 def _is_ours(index: str) -> bool:
-    return index in _OURS or _FILTER_INDEX.fullmatch(index) is not None
+    return index in _OURS or _filter_of(index) is not None
 
 
 def _make(connection: Connection, command: str, **params: Any) -> None:
@@ -212,41 +217,58 @@ def _make(connection: Connection, command: str, **params: Any) -> None:
             return
 
 
-def _await_indexes(connection: Connection, others: float, progress: Progress) -> None:
-    """Wait until nodes can be found by our indexes, and a while for the others."""
+def _await_indexes(
+    connection: Connection,
+    others: float,
+    progress: Progress,
+    asked: Collection[str] = (),
+) -> None:
+    """Wait until nodes can be found by our indexes, and a while for the others.
+
+    Those of filters that are `asked` for are dropped if they cannot be built.
+    """
     begin = time.monotonic()
     while True:
         rows = [r for r in connection.read("schema/indexes") if _is_ours(r["name"])]
         waiting = [row for row in rows if row["state"] != "ONLINE"]
-        needed = [row for row in waiting if row["type"] == "RANGE"]
+        needed = [row for row in waiting if _is_needed(row, asked)]
         coming = any(row["state"] == "POPULATING" for row in waiting)
         passed = time.monotonic() - begin
         if not needed and (not coming or passed >= others):
             break
         for row in needed:
-            if row["state"] == "FAILED" and _FILTER_INDEX.fullmatch(row["name"]):
-                connection.run_schema(f"DROP INDEX `{row['name']}` IF EXISTS")
-                raise InputError(
-                    f"{row['labelsOrTypes'][0]}.{row['properties'][-1]} has a value of "
-                    f"more than {MOST_INDEXED:,} bytes: it cannot be declared."
-                )
             if row["state"] == "FAILED":
-                msg = f"{_unready(row)} Run the command again when it is built."
-                raise SchemaError(msg)
+                _give_up(connection, row)
         if passed >= _UNTOLD_WAIT:
             built = sum(float(row["populationPercent"]) for row in rows)
             progress("building indexes (%)", int(built / len(rows)), 100)
         time.sleep(0.1)
-    for row in waiting:
+    for row in waiting if others else ():
         _LOG.warning("%s", _unready(row))
+
+
+def _is_needed(row: dict[str, Any], asked: Collection[str]) -> bool:
+    """Return whether an index is waited for; not one of a filter that others lost."""
+    lost = row["state"] == "FAILED" and _filter_of(row["name"])
+    return row["type"] == "RANGE" and (not lost or lost in asked)
+
+
+def _give_up(connection: Connection, row: dict[str, Any]) -> None:
+    if name := _filter_of(row["name"]):
+        connection.run_schema(f"DROP INDEX `{row['name']}` IF EXISTS")
+        raise InputError(
+            f"{name} cannot be declared, its index could not be built: it may have a "
+            f"value of more than {MOST_INDEXED:,} bytes."
+        )
+    msg = f"{_unready(row)} Run the command again when it is built."
+    raise SchemaError(msg)
 
 
 def _unready(row: dict[str, Any]) -> str:
     if row["state"] == "FAILED":
-        return (
-            f"The index {row['name']} cannot be built: knowtrail schema drop and then "
-            "apply make it anew."
-        )
+        name, told = _filter_of(row["name"]), "schema drop and then apply make it anew"
+        told = f"schema apply --filter-property {name} drops it" if name else told
+        return f"The index {row['name']} cannot be built: knowtrail {told}."
     return (
         f"The index {row['name']} is still being built ({row['populationPercent']:.0f} "
         "%); searches need it."
@@ -310,10 +332,7 @@ def _apply_vector_indexes(
     asked = {f"vector.hnsw.{name}": value for name, value in hnsw.items()}
     kept = {key: value for key, value in stored.items() if "hnsw" in key}
     inside = capabilities.filtered_vector_index
-    names = [
-        name.replace("document.", COPIED).removeprefix("chunk.")
-        for name in filter_properties(connection)
-    ]
+    names = [*map(_inside, filter_properties(connection))]
     missing = inside and filtered and not {*names} <= {*found.get("properties", names)}
     if missing or asked.items() - stored.items():
         connection.run_schema("DROP INDEX chunk_embedding IF EXISTS")
@@ -329,8 +348,13 @@ def _apply_vector_indexes(
 
 def copied_properties(connection: Connection) -> list[str]:
     """Return what the vector index can be filtered by, as `apply_schema` takes it."""
-    able = connection.capabilities.filtered_vector_index
-    return filter_properties(connection) if able else []
+    has = _vector_index(connection).get("properties", ())
+    return [name for name in filter_properties(connection) if _inside(name) in has]
+
+
+def _inside(name: str) -> str:
+    """Return the property of chunks that the vector index has for one of filters."""
+    return name.replace("document.", COPIED).removeprefix("chunk.")
 
 
 def vector_dimensions(connection: Connection) -> int | None:
@@ -350,8 +374,14 @@ def hnsw_settings(connection: Connection) -> dict[str, int]:
 
 def filter_properties(connection: Connection) -> list[str]:
     """Return the properties indexed for filters, as `apply_schema` takes them."""
-    names = (row["name"] for row in connection.read("schema/indexes"))
-    return [".".join(f.groups()) for f in map(_FILTER_INDEX.fullmatch, names) if f]
+    names = (_filter_of(row["name"]) for row in connection.read("schema/indexes"))
+    return [name for name in names if name]
+
+
+def _filter_of(index: str) -> str | None:
+    """Return the property that an index for filters is of, None for other indexes."""
+    found = _FILTER_INDEX.fullmatch(index)
+    return ".".join(found.groups()) if found else None
 
 
 def _vector_settings(connection: Connection) -> dict[str, Any] | None:

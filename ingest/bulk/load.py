@@ -14,6 +14,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.batches import batched
@@ -141,7 +142,6 @@ def load_corpus(
     with corpus_lock(settings.home, connection, corpus, lease=False):
         if filters:
             apply_schema(connection, filters=filters)
-        declared = filter_properties(connection)
         with closing(_spool(folder, corpus, embedder, chosen, settings)) as spool:
             report = Ingest(
                 spool,
@@ -151,12 +151,15 @@ def load_corpus(
                 chosen,
                 cleanup,
                 progress,
-                declared,
+                filter_properties(connection),
                 spool.work,
                 spool.write_documents,
             ).run(sources, engine)
             with report.timed("files"):
-                indexes = {"hnsw": hnsw_settings(connection), "filters": declared}
+                indexes = {
+                    "hnsw": hnsw_settings(connection),
+                    "filters": filter_properties(connection),
+                }
                 arguments, counts = _write(spool, chosen, settings, indexes, progress)
         with report.timed("import"):
             stays = _import(connection, arguments, settings, leave, progress)
@@ -290,14 +293,19 @@ def _finish(
     if not folder.is_dir():
         return False
     manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text("utf-8"))
-    apply_schema(
+    make = partial(
+        apply_schema,
         connection,
         dimensions=manifest["corpus"]["dimensions"],
         hnsw=manifest.get("hnsw"),
-        filters=manifest.get("filters", ()),
         progress=progress,
         whole=True,
     )
+    try:
+        make(filters=manifest.get("filters", ()))
+    except InputError as error:  # what was spooled before they were declared
+        _LOG.warning("%s", error)
+        make()
     for rows in batched(manifest["blanks"]):
         connection.write("bulk/blanks", rows=list(rows))
     connection.write("bulk/blank_anchors", corpus=corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, cast
@@ -78,6 +79,7 @@ ORDERED: tuple[str, ...] = tuple(n for n in ALGORITHMS if n not in _PUBLISHED)
 DEFAULT_ALGORITHM = Auto.name
 
 
+_LOG = logging.getLogger(__name__)
 ENTRY_POINTS = "knowtrail.algorithms"
 """Group of entry points in which other packages offer algorithms, by their names."""
 
@@ -96,8 +98,9 @@ def _loaded(name: str) -> Algorithm:
         found = _offered()[name].load()
         made = found() if isinstance(found, type) else found
     except Exception as error:  # packages of others raise what they like
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        msg = f"The entry point {name!r} of {ENTRY_POINTS} cannot be loaded: {what}."
+        _LOG.warning("The entry point %r cannot be loaded", name, exc_info=True)
+        what = f"cannot be loaded ({type(error).__name__}, see the log)"
+        msg = f"The entry point {name!r} of {ENTRY_POINTS} {what}."
         raise InputError(msg) from error
     if not _walks(made):
         raise InputError(

@@ -16,7 +16,7 @@ from knowtrail.graph.errors import SnapshotError, UnknownCorpusError
 from knowtrail.graph.vectors import vector_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -110,6 +110,7 @@ def stored_document(
     sentences = sorted(sentences, key=lambda s: (s["index"], s["id"]))
     number = {s["id"]: i for i, s in enumerate(sentences)}
     properties = document["properties"]
+    copies = {f"{COPIED}{name}" for name in properties}
     kept = {
         "properties": {k: v for k, v in properties.items() if k not in _LEFT_OUT},
         "themes": list(document["themes"]),
@@ -120,7 +121,7 @@ def stored_document(
         mark=mark,
         head=_json([head[0] or "", head[1], head[2] or ""]),
         properties=_json(kept),
-        chunks=[_chunk(chunk, number) for chunk in chunks],
+        chunks=[_chunk(chunk, number, copies) for chunk in chunks],
         vectors=_matrix(chunks, [c["properties"]["id"] for c in chunks], dimensions),
         sentences=[
             (s["id"], text_bytes(s["text"]), *(s.get(n) or 0 for n in _SENTENCE_PLACES))
@@ -130,12 +131,14 @@ def stored_document(
     )
 
 
-def _chunk(chunk: Mapping[str, Any], number: Mapping[str, int]) -> StoredChunk:
+def _chunk(
+    chunk: Mapping[str, Any], number: Mapping[str, int], copies: Container[str]
+) -> StoredChunk:
     properties = chunk["properties"]
     extras = {
         name: value
         for name, value in properties.items()
-        if name not in _CHUNK_PROPERTIES and not name.startswith(COPIED)
+        if name not in _CHUNK_PROPERTIES and name not in copies
     }
     return StoredChunk(
         id=properties["id"],

@@ -169,6 +169,23 @@ def test_both_doors_make_the_same_graph(connection, servers, tmp_path, home, wor
 
 @pytest.mark.one_line
 @pytest.mark.thorough
+def test_a_value_that_no_index_holds_ends_no_load(home, words, monkeypatch, caplog):
+    """It was spooled before its property was declared: that is given up, in a line."""
+    monkeypatch.setattr(pipeline, "_unindexable", lambda *_: None)
+    settings = Settings.from_env(env={}, home=home)
+    long = replace(ITEMS[0], metadata={"tale": "x" * 9_000})
+    with short_lived():
+        report = bulk(settings, [long, *ITEMS[1:]], filters=["tale", "index"])
+        with open_connection(settings) as loaded:
+            assert filter_properties(loaded) == ["chunk.index"]
+            assert not [f for f in verify_corpus(loaded, CORPUS) if f.count]
+    assert (report.added, report.failed) == (40, 0)
+    assert "document.tale cannot be declared" in caplog.text
+    assert not list((home / "work").glob("bulk-*"))
+
+
+@pytest.mark.one_line
+@pytest.mark.thorough
 def test_killed_at_every_stage_the_graph_is_that_of_one_run(
     connection, tmp_path, words
 ):

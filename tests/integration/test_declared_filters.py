@@ -71,11 +71,10 @@ def store(
     ]
     if changed is not None:
         pages[0] = replace(pages[0], metadata=changed)
-    given: dict[str, Any] = {"embedder": HashEmbedder(32), **more}
+    given = {"corpus": CORPUS, "embedder": HashEmbedder(32), **more}
     return ingest_corpus(
         connection,
         [ListSource(pages)],
-        corpus=CORPUS,
         settings=settings,
         options=IngestOptions(themes="none"),
         **given,
@@ -261,12 +260,20 @@ def test_a_value_that_no_index_holds_is_told(
     """One that is stored: its property is not declared. A new one: its document."""
     long = {"kind": "few", "essay": "x" * 9_000}
     store(bare, server, changed=long)
-    with pytest.raises(
-        InputError, match=r"Document\.essay has a value of more than 8,"
-    ):
+    with pytest.raises(InputError, match=r"document\.essay cannot be declared"):
         apply_schema(bare, filters=["essay"])
     apply_schema(bare)
     assert filter_properties(bare) == []
+
+    apply_schema(bare, filters=["year"])
+    with pytest.raises(InputError, match="essay"):
+        apply_schema(bare, filters=["essay", "kind"])
+    able = bare.capabilities.filtered_vector_index
+    assert ("document_kind" in index(bare)[1]) is False
+    store(bare, server, corpus="late", filters=["kind"])
+    names = ["document.kind", "document.year"] if able else []
+    assert corpora(bare)[1].filters == names
+    assert ("document_kind" in index(bare)[1]) == able
 
     report = store(bare, server, changed=long | {"tale": "x" * 9_000}, filters=["tale"])
     assert (report.failed, report.skipped) == (1, 39)
@@ -275,6 +282,7 @@ def test_a_value_that_no_index_holds_is_told(
     assert (report.failed, report.updated) == (0, 1)
 
 
+@pytest.mark.usefixtures("_filtered_inside")
 def test_a_snapshot_has_no_copies(
     bare: Connection, server: Settings, tmp_path: Path
 ) -> None:
@@ -316,6 +324,15 @@ ASKED: list[tuple[dict[str, Any], str]] = [
     ({"document.year": 2001, "chunk.index": {"$between": [0, 9]}}, "c.`index` <= $"),
     (
         {"$and": [{"document.year": {"$gt": 1999}}, {"document.kind": "few"}]},
+        "c.`document_kind` = $filter",
+    ),
+    (
+        {
+            "$and": [
+                {"document.year": {"$gt": 1, "$lt": 3000}},
+                {"document.kind": "few"},
+            ]
+        },
         "c.`document_kind` = $filter",
     ),
     ({"document.year": 2001, "title": {"$ne": "x"}}, ""),

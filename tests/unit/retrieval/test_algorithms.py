@@ -135,7 +135,7 @@ def test_an_entry_point_that_is_no_algorithm_is_refused() -> None:
     """The message names the entry point and what it must be."""
     with pytest.raises(InputError, match=r"'none' of knowtrail\.algorithms is other"):
         algorithm("none")
-    with pytest.raises(InputError, match=r"'needy' .* cannot be loaded: TypeError"):
+    with pytest.raises(InputError, match=r"'needy' .* cannot be loaded \(TypeError"):
         algorithm("needy")
-    with pytest.raises(InputError, match=r"'gone' .* cannot be loaded: ModuleNotFound"):
+    with pytest.raises(InputError, match=r"'gone' .* cannot be loaded \(ModuleNotF"):
         algorithm("gone")
