@@ -141,17 +141,11 @@ def ingest_corpus(
         corpus_lock(settings.home, connection, corpus),
         _never_empty(connection, corpus),
     ):
-        return Ingest(
-            connection,
-            corpus,
-            embedder,
-            settings,
-            options,
-            cleanup,
-            progress,
-            filters,
-            work,
-        ).run(sources, engine)
+        made = Ingest(
+            connection, corpus, embedder, settings, options, cleanup, progress, filters
+        )
+        made.work = work
+        return made.run(sources, engine)
 
 
 @contextmanager

@@ -155,13 +155,8 @@ def _run(
     source = source if limit is None else Limited(source, limit)
     embedder = named_embedder(settings.embedder, settings=settings)
     if dry_run:
-        tell_estimate(
-            source,
-            corpus=name,
-            options=replace(_DEFAULTS, **given),
-            embedder=embedder,
-            as_json=as_json,
-        )
+        tell = partial(tell_estimate, corpus=name, embedder=embedder, as_json=as_json)
+        tell(source, options=replace(_DEFAULTS, **given))
         return
     _check_themes(given.get("themes"), settings)
     with begun([source]) if reread else nullcontext(source.items()):
