@@ -27,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 PEER = "wikiextractor==3.1.0"
 _WORD = re.compile(r"\w+")
-_ENDS = re.compile(rb"(?s)(.*?)(<page>.*</page>)(.*)")
 
 if TYPE_CHECKING:
     import argparse
@@ -75,7 +74,7 @@ def _timed(words: list[str], target: Path | None = None) -> tuple[float, float]:
 def run(given: argparse.Namespace) -> None:
     """Read with both, in turn, and print the table."""
     from measure import Table, spread
-    from sample import DUMP
+    from sample import DUMP, copied_pages
 
     if not DUMP.is_file():
         print("The shared sample of Wikipedia is not here.")
@@ -84,9 +83,7 @@ def run(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="knowtrail-dump-") as name:
         folder = Path(name)
         dump, ours, theirs = (folder / n for n in ("d.xml.bz2", "ours", "theirs"))
-        found = _ENDS.fullmatch(bz2.decompress(DUMP.read_bytes()))
-        assert found is not None
-        dump.write_bytes(bz2.compress(found[1] + found[2] * copies + found[3]))
+        dump.write_bytes(bz2.compress(copied_pages(copies)))
         uv = shutil.which("uv") or f"{Path(sys.executable).parent}/uv"
         peer = [
             uv, "run", "--no-project", "--isolated", "--quiet", "--python",

@@ -7,9 +7,7 @@ stored meanwhile.
 
 from __future__ import annotations
 
-import bz2
 import json
-import re
 import tempfile
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from measure import Table, served
-from sample import CORPUS, DUMP, OPTIONS, generated
+from sample import CORPUS, OPTIONS, copied_pages, generated
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.models.embedders import named_embedder
@@ -37,9 +35,6 @@ if TYPE_CHECKING:
 
     Pages = DumpSource | JsonlSource
 
-_ENDS = re.compile(rb"(?s)(.*?)(<page>.*</page>)(.*)")
-_PAGE = re.compile(rb"</title>\s*<ns>\d+</ns>\s*<id>(?=\d)")
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -51,18 +46,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def _source(folder: Path, documents: int, copies: int | None) -> tuple[Pages, int]:
     """Write what is read; return it, and the bytes of a shard of a dozen."""
     if copies:
-        found = _ENDS.fullmatch(bz2.decompress(DUMP.read_bytes()))
-        if found is None:
-            msg = f"{DUMP} is no dump."
-            raise ValueError(msg)
-        start, pages, end = found.groups()
         path = folder / "dump.xml"
-        with path.open("wb") as file:
-            file.write(start)
-            for number in range(copies):
-                told = rb" (%d)\g<0>%d" % (number, 1000 + number)
-                file.write(_PAGE.sub(told, pages))
-            file.write(end)
+        path.write_bytes(copied_pages(copies, apart=True))
         return DumpSource([path]), path.stat().st_size // 12
     path = folder / "rows.jsonl"
     rows = [
@@ -94,9 +79,8 @@ def _alone(
 def run(given: argparse.Namespace) -> None:
     """Measure and print the table."""
     count = given.documents or (20 if given.small else 400)
-    what = f"{count} documents of 60 sentences"
-    if given.copies:
-        what = f"the sample's pages, {given.copies} times"
+    made = f"{count} documents of 60 sentences"
+    what = f"the sample's pages, {given.copies} times" if given.copies else made
     table = Table(
         title=f"ray: {what}, {given.embedder}",
         columns=(
@@ -107,8 +91,7 @@ def run(given: argparse.Namespace) -> None:
     embedder = named_embedder(given.embedder)
     with tempfile.TemporaryDirectory() as folder, served() as server:
         source, size = _source(Path(folder), count, given.copies)
-        alone: dict[int, float] = {}
-        whole: dict[int, float] = {}
+        alone, whole = dict[int, float](), dict[int, float]()
         for workers in (0, 1, 2):
             start = perf_counter()
             if workers:

@@ -7,8 +7,10 @@ in clusters, as those of real texts do.
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import os
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -40,9 +42,25 @@ DUMP = (
 CORPUS = "benchmark"
 DIMENSIONS = 384
 OPTIONS = IngestOptions(themes="none")
+_ENDS = re.compile(rb"(?s)(.*?)(<page>.*</page>)(.*)")
+_PAGE = re.compile(rb"</title>\s*<ns>\d+</ns>\s*<id>(?=\d)")
 _SUBJECTS = ("river", "comet", "engine", "violin", "glacier", "harbour", "senate")
 _VERBS = ("carries", "shapes", "precedes", "limits", "feeds", "crosses", "outlasts")
 _PLACES = ("in the north", "after the war", "near the coast", "in late spring")
+
+
+def copied_pages(copies: int, *, apart: bool = False) -> bytes:
+    """Return the sample's dump with its pages so many times, the same or apart.
+
+    Those apart have titles and ids of their own; redirects lead where they did.
+    """
+    found = _ENDS.fullmatch(bz2.decompress(DUMP.read_bytes()))
+    assert found is not None
+    start, pages, end = found.groups()
+    if not apart:
+        return start + pages * copies + end
+    own = (rb" (%d)\g<0>%d" % (n, 1000 + n) for n in range(copies))
+    return start + b"".join(_PAGE.sub(told, pages) for told in own) + end
 
 
 def raw_documents() -> Iterator[RawDocument]:

@@ -98,15 +98,12 @@ async def aground(
             agreed = await in_thread(
                 connection, agreed_embedder, info, embedder, settings
             )
+            embed = partial(in_thread, connection, agreed.embed_query)
             native = getattr(agreed, "aembed_query", None)
-            own: Any = likewise(connection, agreed)
-            # What LangChain gives all takes one of the threads of other work.
-            given = getattr(native, "__module__", _LANGCHAIN).startswith(_LANGCHAIN)
-            embed = (
-                partial(in_thread, connection, agreed.embed_query)
-                if given
-                else own.aembed_query
-            )
+            # That of LangChain's base class takes one of the threads of other work.
+            if not getattr(native, "__module__", _LANGCHAIN).startswith(_LANGCHAIN):
+                asked: Any = likewise(connection, agreed)
+                embed = asked.aembed_query
             found = await aserved_queries(connection, agreed, [question])
             vector = found[0] if found else await embed(question)
     return Ground(corpus=info, query=question_vector(vector, info))
