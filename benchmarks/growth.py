@@ -6,7 +6,10 @@ texts of 30 windows with names that documents share and ready vectors that drift
 subjects, written by the product; then one document in a hundred changes (a sentence of
 most, some new, some gone) and is linked again. Each size has a server of its own.
 With `--bulk` they are loaded whole by the bulk door and asked first, as `questions`
-does, and by a snapshot; then everything by which they change is timed.
+does, and by a snapshot; then everything by which they change is timed. With
+`--settings` their vector index is made anew by several settings instead, and asked
+for what is nearest. `--libraries` adds approximate indexes of others to the first
+table, where they are installed (`uv run --with usearch --with faiss-cpu`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ from sample import CORPUS, DIMENSIONS, OPTIONS, prepared, vectors_of
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
+from knowtrail.graph.db.schema import apply_schema
+from knowtrail.graph.db.statements import statement
 from knowtrail.graph.doctor import examine
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.vectors import vector_parameter
@@ -65,6 +70,8 @@ CHUNKS = 30
 BESIDE = "beside"
 ASKED, NEAREST, FETCHES = 100, 10, (10, 50, 200, 400)
 """Vectors that the index is asked for, their nearest, and how many it is asked for."""
+SETTINGS = ((16, 100), (32, 200), (64, 400))
+"""Of the vector index: edges of a vector, and candidates while it is made."""
 OPENED = 5
 """Times that a snapshot is opened."""
 _NAMES = 20_000
@@ -99,6 +106,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--questions", type=int, default=20, help="with --bulk (20)")
     parser.add_argument("--changes", type=int, default=3, help="of 1 %% (3)")
     parser.add_argument(
+        "--settings", action="store_true", help="of the vector index, with --bulk"
+    )
+    parser.add_argument(
+        "--libraries", action="store_true", help="faiss and usearch, too"
+    )
+    parser.add_argument(
         "--real", action="store_true", help="the sample's texts, by the index always"
     )
 
@@ -108,7 +121,10 @@ def run(given: argparse.Namespace) -> None:
     sizes = sorted(given.sizes or ([2000] if given.small else [10_000, 100_000]))
     if given.bulk or given.link:
         costs = partial(_loaded_costs, given.questions) if given.bulk else _linked_costs
-        _followed(sizes, partial(costs, given.changes))
+        if given.bulk and given.settings:
+            _followed(sizes, _settings_costs)
+        else:
+            _followed(sizes, partial(costs, given.changes))
         return
     table = Table(
         title=f"growth: {OPTIONS.inter_top_x} neighbours of each chunk",
@@ -123,6 +139,10 @@ def run(given: argparse.Namespace) -> None:
         vectors, groups = _real(size) if given.real else _generated(size)
         table.add(f"{len(vectors):,}", *_measured(vectors, groups))
         print(table.rows[-1], flush=True)
+        for library in (_faiss, _usearch) if given.libraries else ():
+            told = _by_library(library, vectors, groups)
+            table.add(f"{len(vectors):,}", *told, "", "")
+            print(table.rows[-1], flush=True)
     table.print()
 
 
@@ -165,6 +185,32 @@ def _loaded_costs(questions: int, changes: int, size: int) -> Iterator[_Step]:
         yield "nearest 10 by the index", _Took({}, 0.0, told)
         yield "snapshot", _copied(server, questions or 1, embedder)
         yield from _life(server, embedder, count, changes)
+
+
+def _settings_costs(size: int) -> Iterator[_Step]:
+    """Yield what making the vector index takes by its settings, and what it finds."""
+    pages = _Pages([(n, 0) for n in range(size // CHUNKS)])
+    with bulk_loaded(size, source=pages, embedder=_Drifting()) as (server, _):
+        connection = server.connection
+        for m, ef in SETTINGS:
+            start = time.perf_counter()
+            apply_schema(
+                connection, dimensions=DIMENSIONS, hnsw={"m": m, "ef_construction": ef}
+            )
+            took = _Took({}, time.perf_counter() - start, _index_recalls(server))
+            yield f"m {m}, ef {ef}", took
+        config: dict[str, Any] = {
+            "vector.dimensions": DIMENSIONS,
+            "vector.similarity_function": "cosine",
+            "vector.quantization.enabled": False,
+        }
+        start = time.perf_counter()
+        connection.run_schema("DROP INDEX chunk_embedding")
+        made = statement("schema/vector_chunk")
+        connection.run_schema(made, options={"indexConfig": config})
+        connection.query("CALL db.awaitIndexes(3600)", {})
+        took = _Took({}, time.perf_counter() - start, _index_recalls(server))
+        yield "m 16, ef 100, not quantised", took
 
 
 def _linked_costs(changes: int, size: int) -> Iterator[_Step]:
@@ -274,13 +320,15 @@ def _index_recalls(server: Server) -> list[str]:
         wanted = [{file.key(row) for row in found} for found in keys.tolist()]
     told = []
     for fetch in FETCHES:
+        began = time.perf_counter()
         shares = [
             len(near & {row["id"] for row in _asked_index(connection, vector, fetch)})
             / len(near)
             for near, vector in zip(wanted, asked.tolist(), strict=True)
         ]
+        took = (time.perf_counter() - began) / len(shares) * 1000
         told.append(
-            f"asked for {fetch}: {np.mean(shares):.1%}, "
+            f"asked for {fetch}: {np.mean(shares):.1%} in {took:.0f} ms, "
             f"none of them for {shares.count(0.0)} of {len(shares)} vectors"
         )
     return told
@@ -554,6 +602,60 @@ def _measured(
         f"{exact:.0f}",
         f"{peak:.0f}",
     )
+
+
+def _by_library(
+    nearest: Callable[[npt.NDArray[np.float32], int], npt.NDArray[np.int64]],
+    vectors: npt.NDArray[np.float32],
+    groups: npt.NDArray[np.int64],
+) -> tuple[str, ...]:
+    """Return method, recall of the edges to other documents, and CPU time.
+
+    A document's own chunks are asked for, too, as none of these can leave them out.
+    """
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    top, wanted = OPTIONS.inter_top_x, CHUNKS + OPTIONS.inter_top_x
+    start = time.process_time()
+    found = nearest(unit, wanted)
+    took = time.process_time() - start
+    rows = np.random.default_rng(3).choice(len(unit), SAMPLE, replace=False)
+    shares = []
+    for row in rows.tolist():
+        scores = unit @ unit[row]
+        scores[groups == groups[row]] = -1
+        best = np.argsort(-scores, kind="stable")[:top]
+        best = best[scores[best] >= OPTIONS.inter_threshold]
+        if len(best):
+            shares.append(np.isin(best, found[row]).mean())
+    size = len(unit)
+    told = f"{np.mean(shares):.2%}", f"{took:.1f}", f"{took / size * 1e6:.0f}"
+    return nearest.__name__.lstrip("_"), *told
+
+
+def _faiss(unit: npt.NDArray[np.float32], wanted: int) -> npt.NDArray[np.int64]:
+    """Return the nearest by faiss, an inverted file of as many cells as ours has."""
+    import faiss  # type: ignore[import-not-found,unused-ignore]
+
+    cells = 1 << max(0, round(np.log2(4 * len(unit) ** 0.5)) - 1)
+    index = faiss.IndexIVFFlat(
+        faiss.IndexFlatIP(unit.shape[1]),
+        unit.shape[1],
+        cells,
+        faiss.METRIC_INNER_PRODUCT,
+    )
+    index.train(unit[:: max(1, len(unit) // (64 * cells))])
+    index.add(unit)
+    index.nprobe = 6
+    return np.asarray(index.search(unit, wanted)[1])
+
+
+def _usearch(unit: npt.NDArray[np.float32], wanted: int) -> npt.NDArray[np.int64]:
+    """Return the nearest by usearch, a graph with its settings as they are."""
+    from usearch.index import Index  # type: ignore[import-not-found,unused-ignore]
+
+    index = Index(ndim=unit.shape[1], metric="ip", dtype="f32")
+    index.add(np.arange(len(unit)), unit)
+    return np.asarray(index.search(unit, wanted).keys, dtype=np.int64)
 
 
 def _real(size: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:

@@ -1,20 +1,22 @@
 """An ingest by the engine ray, with one worker and with two, against the local one.
 
 Of generated documents, or of the sample's pages so many times, each time under other
-titles and ids. Reading, parsing and embedding are timed alone, too: there nothing is
-stored meanwhile.
+titles and ids. Making the shards is timed alone, too: there the process that drives
+Ray neither reads nor stores what is in them.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measure import Table, served
+from measure import Table, served, spread
 from sample import CORPUS, OPTIONS, copied_pages, generated
 
 from knowtrail.graph.cli.progress import silent
@@ -29,6 +31,7 @@ from knowtrail.ingest.verify import corpus_digest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
@@ -41,6 +44,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, help="generated ones (default 400)")
     parser.add_argument("--copies", type=int, help="of the sample's pages, instead")
     parser.add_argument("--embedder", default="hash:64")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="times that shards are made alone (1)"
+    )
+    parser.add_argument("--alone", action="store_true", help="make shards, no more")
+    parser.add_argument(
+        "--workers", type=int, nargs="+", default=[0, 1, 2], help="0 is local (0 1 2)"
+    )
 
 
 def _source(folder: Path, documents: int, copies: int | None) -> tuple[Pages, int]:
@@ -61,7 +71,7 @@ def _source(folder: Path, documents: int, copies: int | None) -> tuple[Pages, in
 def _alone(
     engine: RayEngine, source: Pages, settings: Settings, embedder: Embedder
 ) -> float:
-    """Return the seconds that all shards take, and to read them."""
+    """Return the seconds that workers take for all shards."""
     order = Order(
         corpus=CORPUS,
         options=OPTIONS,
@@ -71,9 +81,26 @@ def _alone(
     )
     begin = perf_counter()
     with engine.shards([source], order, settings=settings, progress=silent) as shards:
-        for _ in shards.items():
+        for _ in shards._made:
             pass
     return perf_counter() - begin
+
+
+@contextmanager
+def _started(workers: int) -> Iterator[float]:
+    """Run Ray with so many CPUs, or not at all; yield the seconds of its start."""
+    start = perf_counter()
+    if workers:
+        ray_itself().init(
+            address="local",
+            num_cpus=workers,
+            _node_ip_address="127.0.0.1",
+            include_dashboard=False,
+            log_to_driver=False,
+        )
+    yield perf_counter() - start
+    if workers:
+        ray_itself().shutdown()
 
 
 def run(given: argparse.Namespace) -> None:
@@ -89,49 +116,48 @@ def run(given: argparse.Namespace) -> None:
         ),
     )  # fmt: skip
     embedder = named_embedder(given.embedder)
+    alone, whole = dict[int, list[float]](), dict[int, float]()
     with tempfile.TemporaryDirectory() as folder, served() as server:
         source, size = _source(Path(folder), count, given.copies)
-        alone, whole = dict[int, float](), dict[int, float]()
-        for workers in (0, 1, 2):
-            start = perf_counter()
-            if workers:
-                ray = ray_itself()
-                ray.init(
-                    address="local",
-                    num_cpus=workers,
-                    _node_ip_address="127.0.0.1",
-                    include_dashboard=False,
-                    log_to_driver=False,
-                )
-                engine = RayEngine(shard=size)
-            started = perf_counter() - start
-            if workers:
-                alone[workers] = _alone(engine, source, server.settings, embedder)
-            report = ingest_corpus(
-                server.connection,
-                [source],
-                corpus=CORPUS,
-                embedder=embedder,
-                settings=server.settings,
-                options=OPTIONS,
-                engine=engine if workers else None,
-            )
-            if workers:
-                ray.shutdown()
-            whole[workers] = sum(report.seconds.values())
-            digest = corpus_digest(server.connection, CORPUS).value[:8]
+        engine = RayEngine(shard=size)
+        for workers in given.workers[given.alone :]:
+            with _started(workers) as started:
+                alone[workers] = [
+                    _alone(engine, source, server.settings, embedder)
+                    for _ in range(given.rounds if workers else 0)
+                ]
+                told = ["", "", ""]
+                if not given.alone:
+                    report = ingest_corpus(
+                        server.connection,
+                        [source],
+                        corpus=CORPUS,
+                        embedder=embedder,
+                        settings=server.settings,
+                        options=OPTIONS,
+                        engine=engine if workers else None,
+                    )
+                    whole[workers] = sum(report.seconds.values())
+                    digest = corpus_digest(server.connection, CORPUS).value[:8]
+                    documents = report.seconds["documents"]
+                    told = [f"{documents:.1f}", f"{whole[workers]:.1f}", digest]
             table.add(
                 f"ray, {workers} CPUs" if workers else "local",
                 f"{started:.1f}",
-                f"{alone.get(workers, 0):.1f}",
-                f"{report.seconds['documents']:.1f}",
-                f"{whole[workers]:.1f}",
-                digest,
+                spread(alone[workers], "{:.1f}") if alone[workers] else "",
+                *told,
             )
-            delete_corpus(server.connection, CORPUS, work=server.settings.home / "work")
-        table.notes.append(
-            f"Ray with 2 CPUs over local, without its start (at most 1.25 is wanted): "
-            f"{whole[2] / whole[0]:.2f}x; with 1 over with 2: "
-            f"{whole[1] / whole[2]:.2f}x, of shards alone {alone[1] / alone[2]:.2f}x."
-        )
+            print(table.rows[-1], flush=True)
+            if whole:
+                work = server.settings.home / "work"
+                delete_corpus(server.connection, CORPUS, work=work)
+        if alone.get(1) and alone.get(2):
+            ratio = statistics.median(alone[1]) / statistics.median(alone[2])
+            table.notes.append(f"Shards alone, 1 CPU over 2: {ratio:.2f}x.")
+        table.notes += [
+            f"Whole, without its start, Ray with {workers} CPUs over local: "
+            f"{whole[workers] / whole[0]:.2f}x."
+            for workers in given.workers
+            if workers and 0 in whole
+        ]
         table.print(server)

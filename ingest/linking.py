@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
     from knowtrail.ingest.options import IngestOptions
+    from knowtrail.ingest.similar_linking import Blocks
 
 
 def link_corpus(
@@ -31,13 +32,14 @@ def link_corpus(
     work: Path,
     progress: Progress,
     unclear: Callable[[str], None] = lambda _told: None,
+    blocks: Blocks | None = None,
 ) -> Counters:
     """Make all edges between documents what they must be.
 
     Documents that are marked with the version are those that changed. What is left in
     `work` makes the next linking quick, and this one go on where it was killed.
     `unclear` is told of each link that is left out as its title is that of several
-    documents, in the documents that are read.
+    documents, in the documents that are read; `blocks` searches all of an index.
 
     Raises:
         IngestError: If another process changes the corpus meanwhile.
@@ -69,5 +71,6 @@ def link_corpus(
             former=former,
             work=work,
             progress=progress,
+            blocks=blocks,
         )
     return total

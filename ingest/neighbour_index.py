@@ -50,13 +50,13 @@ _NOWHERE = 1e-6
 """Below this length a centre, of vectors that cancel out, has no direction."""
 
 _KEPT = ("numbers", "near", "made", "centres", "recall")
-_ROWS = 32_768
+ROWS = 32_768
 """Rows of a block: many, for few tiles; some seconds of work, for a kill undoes it."""
 
 _PART = 4096
 """Rows compared with all centres at a time."""
 
-_CELLS_OF_ROWS = 1 << 22
+_CELLS_OFROWS = 1 << 22
 """Cells near to the rows of a block, all told: where many are near rows are fewer."""
 
 _TRAINED = 64
@@ -173,8 +173,8 @@ class NeighbourIndex:
 
     def blocks(self, first: int) -> Iterator[Best]:
         """Yield the neighbours of the vectors from a place of the order on."""
-        for start in range(first, len(self.order), _ROWS):
-            stop = min(start + _ROWS, len(self.order))
+        for start in range(first, len(self.order), ROWS):
+            stop = min(start + ROWS, len(self.order))
             best = self.best(self.order[start:stop])
             best.start, best.stop = start, stop
             yield best
@@ -210,7 +210,7 @@ class NeighbourIndex:
         rows = rows[self._groups[rows] >= 0]
         rows = rows[np.argsort(self._cells[rows], kind="stable")]
         found, alone = [], [rows[:0]]
-        size = max(_PART, min(_ROWS, _CELLS_OF_ROWS // self._near.shape[1]))
+        size = max(_PART, min(ROWS, _CELLS_OFROWS // self._near.shape[1]))
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             few = self._lonely(part)

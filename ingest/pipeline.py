@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.options import Cleanup, IngestOptions
     from knowtrail.ingest.ray_engine import RayEngine
     from knowtrail.ingest.records import Item, Measured, Source
+    from knowtrail.ingest.similar_linking import Blocks
     from knowtrail.ingest.themes import ThemeSource
 
     _Document: TypeAlias = PreparedDocument | EmbeddedDocument
@@ -226,7 +227,7 @@ class Ingest:
         with engine.shards(
             sources, self._order(), settings=self.settings, progress=self.progress
         ) as shards:
-            return self._ingest([shards], shards.items())
+            return self._ingest([shards], shards.items(), engine.blocks)
 
     def _open(self) -> None:
         self._embedder = served_embedder(self.connection, self.embedder)
@@ -265,7 +266,10 @@ class Ingest:
         )
 
     def _ingest(
-        self, sources: Sequence[Measured], items: Iterator[Item | ReadyDocument]
+        self,
+        sources: Sequence[Measured],
+        items: Iterator[Item | ReadyDocument],
+        blocks: Blocks | None = None,
     ) -> IngestReport:
         with Seen() as seen, Background() as writer:
             with self._report.timed("documents"):
@@ -278,7 +282,7 @@ class Ingest:
             if self.cleanup == "full":
                 with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
-        self._finish()
+        self._finish(blocks)
         return self._report
 
     def _documents(
@@ -546,7 +550,7 @@ class Ingest:
                 ("ingest/redirects_remove", {"ids": part}),
             ])
 
-    def _finish(self) -> None:
+    def _finish(self, blocks: Blocks | None) -> None:
         """Bring the edges between documents up to date, if anything changed."""
         (row,) = self.connection.read("ingest/corpus_read", name=self.corpus)
         if row["properties"]["status"] != "complete":
@@ -559,6 +563,7 @@ class Ingest:
                     work=self.work or self.settings.home / "work",
                     progress=self.progress,
                     unclear=self._report.leave_link,
+                    blocks=blocks,
                 )
             if not self._report.damage:
                 self._report.written += self.connection.write(

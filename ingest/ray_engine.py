@@ -24,6 +24,7 @@ from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
+from knowtrail.ingest.neighbour_index import ROWS
 from knowtrail.ingest.records import Damage
 from knowtrail.ingest.shards import (
     MANIFEST,
@@ -34,6 +35,7 @@ from knowtrail.ingest.shards import (
     Work,
     code_key,
     prepare_shard,
+    search_block,
     shard_items,
     shard_path,
 )
@@ -43,10 +45,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
+    from knowtrail.ingest.neighbour_index import NeighbourIndex
     from knowtrail.ingest.records import Item, Source
+    from knowtrail.ingest.similarity import Best, Comparison
     from knowtrail.ingest.sources._lines import Part
 
-_LOCK = "lock"
+_LOCK, _SPILLED = "lock", "spilled"
 _PROGRESS = {"_finished", "_current", "position", "size"}
 """What a source knows of a reading of it."""
 _LOG = logging.getLogger(__name__)
@@ -105,6 +109,7 @@ class RayEngine:
         private_folder(folder)
         with held_file(folder / _LOCK, InputError(msg)):
             known = {_LOCK, *(shard_path(folder, name).name for name in names)}
+            shutil.rmtree(folder / _SPILLED, ignore_errors=True)
             for path in folder.iterdir():
                 if path.name not in known:
                     path.unlink()
@@ -134,15 +139,12 @@ class RayEngine:
 
     @contextmanager
     def _made(self, rows: list[dict[str, Any]], work: Work) -> Iterator[Iterator[str]]:
-        """Yield the names of shards as they are made; start and stop Ray for them."""
-        if not rows:
-            yield iter(())
-            return
+        """Yield the names of shards as they are made; start and stop Ray for all."""
         ray = ray_itself()
         ours = not ray.is_initialized()
         with redirect_stdout(sys.stderr):  # Ray tells of nodes that are gone
             if ours:
-                self._connect(ray)
+                self._connect(ray, work.folder / _SPILLED)
             names = self._names(ray, rows, work)
             try:
                 yield names
@@ -151,13 +153,29 @@ class RayEngine:
                 if ours:
                     ray.shutdown()
 
-    def _connect(self, ray: Any) -> None:
+    def blocks(self, search: Comparison | NeighbourIndex, first: int) -> Iterator[Best]:
+        """Yield what `search.blocks` does, found by workers if that is an index."""
+        ray = ray_itself()
+        rows = [{"start": start} for start in range(first, len(search.order), ROWS)]
+        if search.method == "exact":
+            yield from search.blocks(first)
+        elif rows:
+            ray.data.DataContext.get_current().execution_options.preserve_order = True
+            blocks = ray.data.from_items(rows, override_num_blocks=len(rows))
+            found = _rows(blocks.map(search_block, fn_kwargs={"search": search}))
+            yield from (row["best"] for row in found)
+
+    def _connect(self, ray: Any, spilled: Path) -> None:
         options: dict[str, Any] = {"address": self.address}
         where = self.address or environment().get("RAY_ADDRESS")
         if not where:
             where = "this machine"
-            options = {"address": "local", "_node_ip_address": "127.0.0.1"}
-            options["include_dashboard"] = False
+            options = {
+                "address": "local",
+                "_node_ip_address": "127.0.0.1",
+                "include_dashboard": False,
+                "object_spilling_directory": str(spilled),
+            }
         host, _, port = where.removeprefix("ray://").rpartition(":")
         try:
             if port.isdecimal():  # Ray itself tries for minutes
@@ -173,6 +191,8 @@ class RayEngine:
     def _names(
         self, ray: Any, rows: list[dict[str, Any]], work: Work
     ) -> Generator[str]:
+        if not rows:
+            return
         there = ray.cluster_resources()
         room = there.get("GPU", 0) / self.gpus if self.gpus else there.get("CPU", 1)
         if room < 1:
@@ -191,11 +211,8 @@ class RayEngine:
                 ),
             )
         )
-        try:
-            for row in made.iter_rows():
-                yield row["name"]
-        except Exception as error:
-            raise _told(error) from error
+        for row in _rows(made):
+            yield row["name"]
 
 
 def ray_itself() -> Any:
@@ -231,6 +248,7 @@ class Shards:
             while name not in done:
                 done.add(next(self._made))
                 self._progress("shards", len(done), len(self._plan))
+            _LOG.info("Storing shard %s: %s from %d on", name, part.file, part.start)
             if part.file not in damaged:
                 for item in shard_items(self._path(name)):
                     if isinstance(item, Damage):
@@ -239,6 +257,7 @@ class Shards:
                         self._check(item)
                     yield item
             self.position += part.weight
+        next(self._made, None)  # lets go of workers
 
     def _path(self, name: str) -> Path:
         return shard_path(self._folder, name)
@@ -285,6 +304,14 @@ def _write_manifest(
     write_file(work.folder / MANIFEST, json.dumps(manifest))
 
 
+def _rows(dataset: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a dataset, whose errors become ours."""
+    try:
+        yield from dataset.iter_rows()
+    except Exception as error:
+        raise _told(error) from error
+
+
 def _told(error: BaseException) -> Exception:
     """Return the error of ours that a worker raised, else what Ray says."""
     seen: BaseException | None = error
@@ -293,4 +320,4 @@ def _told(error: BaseException) -> Exception:
             return seen
         seen = getattr(seen, "cause", None) or seen.__cause__
     last = str(error).strip().splitlines() or [type(error).__name__]
-    return IngestError(f"Ray could not make the shards: {last[-1][:400]}")
+    return IngestError(f"Ray could not do its part: {last[-1][:400]}")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.neighbour_index import NeighbourIndex
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Item
 
@@ -146,14 +147,24 @@ class ShardEmbedder:
         """Write one shard, unless it is there; return its name.
 
         Raises:
-            IngestError: If it has ended several workers before.
+            IngestError: If it has ended several workers before, or a single text is too
+                much for this one's memory.
         """
         path = shard_path(self._work.folder, row["name"])
         if not path.exists():
             tries = path.with_suffix(".tries")
             batch = self._taken(tries, row["name"])
-            with whole_bytes(path) as file:
-                self._write(file, row["lines"].split("\n"), batch)
+            while not path.exists():
+                try:
+                    with whole_bytes(path) as file:
+                        self._write(file, row["lines"].split("\n"), batch)
+                except (MemoryError, RuntimeError) as error:
+                    if not _no_memory(error):
+                        raise
+                    if batch == 1:
+                        msg = f"Shard {row['name']}: no memory for one text"
+                        raise IngestError(f"{msg}: give workers more.") from error
+                    batch //= 2
             tries.unlink(missing_ok=True)
         return {"name": row["name"]}
 
@@ -202,26 +213,24 @@ class ShardEmbedder:
         why: dict[int, str] = {}  # by object: two rows may be of one id
         wanted = [d for _, d in group if d is not None and d.size]
         done: dict[int, EmbeddedDocument] = {}
-        while wanted:
-            try:
-                for found in embed_documents(
-                    wanted,
-                    embedder=self._embedder,
-                    stored={},
-                    themes=self._themes,
-                    fail=lambda document, e: why.update({id(document): why_not(e)}),
-                    at_once=batch,
-                ):
-                    done[id(found.document)] = found
-                break
-            except (MemoryError, RuntimeError) as error:
-                if batch == 1 or not _no_memory(error):
-                    raise
-                batch //= 2
+        for found in embed_documents(
+            wanted,
+            embedder=self._embedder,
+            stored={},
+            themes=self._themes,
+            fail=lambda document, e: why.update({id(document): why_not(e)}),
+            at_once=batch,
+        ):
+            done[id(found.document)] = found
         rows = [_completed(row, document, done, why) for row, document in group]
         columns = list(zip(*rows, strict=True)) or [(), ()]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         return pa.record_batch(arrays, schema=schema)
+
+
+def search_block(row: _Row, search: NeighbourIndex) -> _Row:
+    """Find the neighbours of one block of an index."""
+    return {"best": next(search.blocks(row["start"]))}
 
 
 def shard_path(folder: Path, name: str) -> Path:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from knowtrail.ingest.text_linking import write_rows
 from knowtrail.ingest.vector_file import VectorFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from knowtrail.ingest.corpus import StoredCorpus
     from knowtrail.ingest.similarity import Best, Ints
 
+Blocks: TypeAlias = "Callable[[Comparison | NeighbourIndex, int], Iterator[Best]]"
+"""Yields the neighbours of all vectors from a place of the order on."""
 _Lists = dict[str, tuple[list[str], list[float]]]
 """Neighbours and scores by rank, of each node."""
 _Stored = dict[str, tuple[list[str], list[float], list[int]]]
@@ -89,6 +91,7 @@ def link_similar(
     former: str | None,
     work: Path,
     progress: Progress,
+    blocks: Blocks | None,
 ) -> Counters:
     """Write the edges to the most similar nodes of other documents.
 
@@ -96,7 +99,8 @@ def link_similar(
     are written are marked with the version.
     """
     stored = stored_corpus(connection, corpus)
-    linking = _Linking(connection, kind, stored, version, frozenset(changed), progress)
+    new = frozenset(changed)
+    linking = _Linking(connection, kind, stored, version, new, progress, blocks)
     key = work_key(connection, corpus, stored.created)
     with VectorFile(work, f"{key}-{kind.name}") as file:
         total = linking.link(file, former)
@@ -115,6 +119,7 @@ class _Linking:
     _version: int
     _changed: frozenset[str]
     _progress: Progress
+    _blocks: Blocks | None
 
     def __post_init__(self) -> None:
         chunks, options = self._kind is CHUNKS, self._stored_corpus.options
@@ -142,6 +147,9 @@ class _Linking:
         resumed = file.resume(former or None)
         if resumed and file.whole and former == state:
             return self._all(file)
+        linked = np.isfinite(file.floors).any() and not (again or self.lost)
+        if resumed and former == state and linked:  # another stage was killed
+            return Counters()
         whole = again or file.whole
         if not resumed or not self._refresh(file, row["vectors"]):
             self._progress(self._kind.stage, 0, row["vectors"])
@@ -227,7 +235,8 @@ class _Linking:
 
         names, groups = file.group_names, file.groups
         with Background() as writer:
-            for block in search.blocks(done):
+            blocks = self._blocks
+            for block in blocks(search, done) if blocks else search.blocks(done):
                 rows = search.order[block.start : block.stop]
                 rows = rows[groups[rows] >= 0].tolist()
                 lists = _lists(file, rows, block)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -79,6 +79,19 @@ class Comparison:
     def __post_init__(self) -> None:
         self.columns = self.few(np.flatnonzero(self.groups >= 0))
         self.order: Ints = np.arange(len(self.groups))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave vectors in their file, which has to be where this is unpickled."""
+        state = dict(vars(self))
+        if isinstance(self.vectors, np.memmap):
+            state["vectors"] = self.vectors.filename, self.vectors.shape
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if isinstance(self.vectors, tuple):
+            path, shape = self.vectors
+            self.vectors = np.memmap(path, dtype=np.float32, mode="r", shape=shape)
 
     def few(self, rows: Ints) -> Ints:
         """Return those rows that can be among the best: few of many equal vectors."""

@@ -214,7 +214,6 @@ def _write(
 ) -> tuple[list[str], Counters]:
     """Write the column files; return the arguments that name them, and their counts."""
     folder = spool.folder
-    edges, nodes, relationships = spool.finish()
     (counts,) = spool.read("bulk/counts")
     room = _check_space(spool, settings.home)
     with ColumnFiles(folder / "files") as files:
@@ -231,10 +230,9 @@ def _write(
     manifest = {"corpus": properties, "blanks": files.blanks, **indexes}
     write_file(folder / _MANIFEST, json.dumps(manifest))
     total = Counters(
-        nodes_created=files.nodes + nodes,
-        relationships_created=files.relationships + relationships,
+        nodes_created=files.nodes, relationships_created=files.relationships
     )
-    return [INPUT, *files.arguments(), *edges], total
+    return [INPUT, *files.arguments()], total
 
 
 def _check_space(spool: Spool, home: Path) -> str:

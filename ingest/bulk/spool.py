@@ -1,10 +1,10 @@
 """A corpus on its way into an empty database: what an ingest has stored so far.
 
 A spool takes and answers the statements of an ingest as a database would that holds
-this corpus and nothing else. Documents, redirects and themes lie in a file of SQLite,
-vectors behind each other in a flat file, the edges that linking makes in column files.
-A write is whole on disk or not there, so that a run that was killed is gone on with;
-linking begins again.
+this corpus and nothing else. Documents, redirects, themes and the edges of linking lie
+in a file of SQLite, vectors behind each other in a flat file. A write is whole on disk
+or not there, so that a run that was killed is gone on with, in the middle of linking
+too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import compress
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from knowtrail.graph.db.connection import Capabilities, Connection, Counters
 from knowtrail.graph.db.schema import SCHEMA_VERSION
 from knowtrail.graph.files import private_folder
 from knowtrail.graph.files.packaged import packaged
-from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.keys import Seen, content_key, normalise_name
 from knowtrail.ingest.prepare import PreparedDocument, redirect_id, theme_id
 from knowtrail.ingest.store import EmbeddedDocument, intra_edges
@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from knowtrail.ingest.bulk.columns import ColumnFiles
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.prepare import Keyed
 
 LINKING = "linking"
 """Folder of working files, which the loaded corpus takes over."""
-_FORMAT = 2
+_FORMAT = 3
 """Of the files; a spool of another is not gone on with."""
 
 _SQL = packaged(__package__, "spool.toml")
@@ -74,7 +75,6 @@ class Spool(Connection):
             self._vector_file = folder / "vectors.f32"
             self._vector_file.touch()
             self._lock = threading.Lock()
-            self._edges: ColumnFiles | None = None
             self._database = self._opened()
             (form,) = self._database.execute("PRAGMA user_version").fetchone()
             if form not in {0, _FORMAT}:
@@ -82,28 +82,19 @@ class Spool(Connection):
             self._database.executescript(
                 f"BEGIN; {_SQL['tables']}; PRAGMA user_version = {_FORMAT}; COMMIT"
             )
-            self._begin_linking()
+            (last,) = self._database.execute(_SQL["own"]["last_run"]).fetchone()
+            self._run = last + 1
 
     def close(self) -> None:
         """Close the files; what was written stays."""
         self._database.close()
 
     def _begin(self, version: int, name: str = "") -> None:
-        """Mark the corpus as unfinished; edges of a linking before this are void."""
-        self._patch({"version": version, "status": "unfinished"})
-        self._do("UPDATE corpus SET edges = NULL")
-        if self.work.exists() or (self.folder / "edges").exists():
-            self._begin_linking()
-
-    def _begin_linking(self) -> None:
-        """Forget a linking that was not completed: its edges are not whole."""
-        (done,) = self._database.execute(_SQL["own"]["linked"]).fetchone()
-        if not done:
-            for part in ("edges", LINKING):
-                shutil.rmtree(self.folder / part, ignore_errors=True)
-            self._do(
-                "UPDATE corpus SET properties = json_remove(properties, '$.linkState')"
-            )
+        """Mark the corpus as unfinished; what was linked before this is void."""
+        self._patch({"version": version, "status": "unfinished", "linkState": None})
+        self._do("DELETE FROM edge")
+        self._run = 1
+        shutil.rmtree(self.work, ignore_errors=True)
 
     @property
     def work(self) -> Path:
@@ -140,7 +131,7 @@ class Spool(Connection):
             yield from made(database.execute(_SQL["read"][name], given))
 
     def write_all(self, steps: Sequence[tuple[str, Mapping[str, Any]]]) -> Counters:
-        """Do what statements say, all of it or nothing; edges are not taken back."""
+        """Do what statements say, all of it or nothing."""
         total = Counters()
         with self._changing():
             for path, params in steps:
@@ -153,8 +144,6 @@ class Spool(Connection):
                     self._change(name, params)
                 elif name not in _SQL["nothing"]:
                     total += getattr(self, f"_write_{name}")(**params)
-                if name == "corpus_complete":
-                    self._close_edges()
         return total
 
     def run_schema(self, text: str, /, **params: Any) -> Counters:
@@ -281,26 +270,23 @@ class Spool(Connection):
         )
         return Counters()
 
-    def _link(
-        self, kind: str, starts: list[str], ends: list[str], **properties: list[Any]
-    ) -> Counters:
-        """Write edges to the column files, which the first of this run begins anew."""
-        if self._edges is None:
-            shutil.rmtree(self.folder / "edges", ignore_errors=True)
-            self._edges = ColumnFiles(self.folder / "edges")
-            self._do("UPDATE corpus SET edges = NULL")
-        self._edges.add_relationships(kind, starts, ends, **properties)
-        return Counters(relationships_created=len(starts))
+    def _link(self, kind: str, **columns: list[Any]) -> Counters:
+        """Store edges, or nodes, as columns; the first says whose they are."""
+        count = len(next(iter(columns.values())))
+        if count:
+            row = (self._run, kind, json.dumps(columns))
+            self._do("INSERT INTO edge VALUES (?, ?, ?)", row)
+        return Counters(relationships_created=count)
 
     def _write_links_replace(self, rows: Sequence[Any]) -> Counters:
         links = [(row["id"], *link) for row in rows for link in row["links"]]
         starts, ends, anchors = _columns(links, 3)
-        return self._link("LINKS_TO", starts, ends, anchor=anchors)
+        return self._link("LINKS_TO", starts=starts, ends=ends, anchor=anchors)
 
     def _write_mentions(self, rows: Sequence[Any]) -> Counters:
         found = [(row["chunk"], row["document"], row["anchor"]) for row in rows]
         starts, ends, anchors = _columns(found, 3)
-        return self._link("MENTIONS", starts, ends, anchor=anchors)
+        return self._link("MENTIONS", starts=starts, ends=ends, anchor=anchors)
 
     def _write_similar(
         self, scope: str, nodes: Sequence[str], rows: Sequence[Any]
@@ -316,11 +302,8 @@ class Spool(Connection):
         return self._link("THEME_SIMILAR_TO", **columns)
 
     def _write_terms(self, corpus: str, rows: Sequence[Any]) -> Counters:
-        """Write terms, which lie beside the edges."""
-        made = self._link("NAMES", [], [])
-        if self._edges is not None:
-            self._edges.add_nodes("Term", [{**row, "corpus": corpus} for row in rows])
-        return made
+        self._link("Term", **{name: [row[name] for row in rows] for name in rows[0]})
+        return Counters()
 
     def _write_term_names(
         self, chunks: Sequence[str], terms: Sequence[str], rows: Sequence[Sequence[int]]
@@ -330,33 +313,14 @@ class Spool(Connection):
             for chunk, numbers in zip(chunks, rows, strict=True)
             for number in numbers
         ]
-        return self._link("NAMES", *_columns(pairs, 2))
-
-    def _close_edges(self) -> None:
-        """Make the column files of edges whole, and note what they are."""
-        if self._edges is None:
-            return
-        with self._edges as files:
-            pass
-        self._edges = None
-        noted = json.dumps([files.arguments(), files.nodes, files.relationships])
-        self._do("UPDATE corpus SET edges = ?", (noted,))
+        starts, ends = _columns(pairs, 2)
+        return self._link("NAMES", starts=starts, ends=ends)
 
     @property
     def size(self) -> int:
         """Return the bytes of the folder's files, without those of linking."""
         files = (p for p in self.folder.rglob("*") if self.work not in p.parents)
         return sum(path.stat().st_size for path in files if path.is_file())
-
-    def finish(self) -> tuple[list[str], int, int]:
-        """Close the files of edges; return the arguments for them, and their counts."""
-        with self._changing():
-            self._close_edges()
-            (noted,) = self._database.execute("SELECT edges FROM corpus").fetchone()
-        if not noted:
-            return [], 0, 0
-        arguments, nodes, relationships = json.loads(noted)
-        return arguments, nodes, relationships
 
     def write_files(
         self,
@@ -366,7 +330,7 @@ class Spool(Connection):
         status: str,
         tell: Callable[[int], None],
     ) -> None:
-        """Write everything but the edges of linking to column files, in order."""
+        """Write everything to column files, in order."""
         with closing(self._opened()) as database, Seen() as shared:
             (text,) = database.execute("SELECT properties FROM corpus").fetchone()
             corpus = json.loads(text)
@@ -381,6 +345,13 @@ class Spool(Connection):
                 tell(count)
             for row in database.execute("SELECT * FROM redirect ORDER BY id"):
                 files.add_nodes("Redirect", [{**row, "corpus": name}])
+            for kind, columns in _linked(database.execute(_SQL["own"]["edges"])):
+                if kind == "Term":
+                    terms = zip(*columns.values(), strict=True)
+                    found = [dict(zip(columns, term, strict=True)) for term in terms]
+                    files.add_nodes(kind, [term | {"corpus": name} for term in found])
+                else:
+                    files.add_relationships(kind, **columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,6 +432,22 @@ class _Writer:
 
 
 _Rows = Iterable[sqlite3.Row]
+
+
+def _linked(rows: _Rows) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield edges and terms by their kind, from those of the last run to the first's.
+
+    What a run wrote that was killed, a later one may have written again.
+    """
+    later: dict[str, int] = {}
+    for run, kind, text in rows:
+        columns = json.loads(text)
+        if later or run > 1:
+            look = later.setdefault if run > 1 else later.get
+            owners = next(iter(columns.values()))
+            keep = [look(f"{kind} {owner}", run) == run for owner in owners]
+            columns = {name: [*compress(v, keep)] for name, v in columns.items()}
+        yield kind, columns
 
 
 def _document(row: sqlite3.Row) -> PreparedDocument:

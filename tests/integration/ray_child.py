@@ -1,6 +1,7 @@
 """Processes of a Ray cluster for tests: its machines, and an ingest on it.
 
 `cluster` starts three nodes, writes the address, and kills one for each line it reads.
+`older` is one machine that says that it has another version of Ray.
 `ingest URI HOME ADDRESS WORK FILE` ingests; the password is in NEO4J_PASSWORD.
 """
 
@@ -32,16 +33,26 @@ class SlowEmbedder(HashEmbedder):
         return super().embed_array(texts)
 
 
-def cluster() -> None:
-    """Be the machines of a cluster."""
-    ray_itself()
+class SlowLines(JsonlSource):
+    """Takes a while to read each piece, so that something can happen meanwhile."""
+
+    def part_items(self, part):
+        """Yield what a piece has, after half a second."""
+        time.sleep(0.5)
+        yield from super().part_items(part)
+
+
+def cluster(version: str | None = None) -> None:
+    """Be the machines of a cluster, of another version of Ray if told so."""
+    ray = ray_itself()
     from ray.cluster_utils import Cluster
 
+    ray.__version__ = version or ray.__version__
     small = {"num_cpus": 1, "object_store_memory": 100 << 20}
     machines = Cluster(
         initialize_head=True, head_node_args=small | {"include_dashboard": False}
     )
-    nodes = [machines.add_node(**small) for _ in range(2)]
+    nodes = [machines.add_node(**small) for _ in range(0 if version else 2)]
     machines.wait_for_nodes()
     sys.stdout.write(f"{machines.address}\n")
     sys.stdout.flush()
@@ -59,7 +70,7 @@ def ingest(uri: str, home: str, address: str, work: str, file: str) -> int:
         try:
             report = ingest_corpus(
                 connection,
-                [(DumpSource if ".bz2" in file else JsonlSource)([file])],
+                [(DumpSource if ".bz2" in file else SlowLines)([file])],
                 corpus=CORPUS,
                 embedder=SlowEmbedder(16),
                 settings=settings,
@@ -74,7 +85,7 @@ def ingest(uri: str, home: str, address: str, work: str, file: str) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "cluster":
-        cluster()
+    if sys.argv[1] in {"cluster", "older"}:
+        cluster("2.1.0" if sys.argv[1] == "older" else None)
     else:
         sys.exit(ingest(*sys.argv[2:]))

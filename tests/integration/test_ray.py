@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
+import numpy as np
 import psutil
 import pytest
 
+from knowtrail.graph.errors import InputError
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest.corpus import delete_corpus
+from knowtrail.ingest.neighbour_index import ROWS, NeighbourIndex
 from knowtrail.ingest.pipeline import ingest_corpus
+from knowtrail.ingest.ray_engine import RayEngine, ray_itself
+from knowtrail.ingest.similarity import Comparison
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
+from knowtrail.ingest.vector_file import VectorFile
 from knowtrail.ingest.verify import corpus_digest
 from tests.command_line import ROOT, spawn
 from tests.databases import drop_vector_indexes
@@ -26,7 +36,6 @@ from tests.web_files import web_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from knowtrail.graph.db.connection import Connection
 
@@ -67,13 +76,14 @@ def _until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-def _kill_worker(cluster: subprocess.Popen[str]) -> None:
-    """Kill a process that embeds."""
+def _workers(cluster: subprocess.Popen[str], work: str) -> list[psutil.Process]:
+    """Return the processes of workers that do something now."""
+    found = []
     for process in psutil.Process(cluster.pid).children(recursive=True):
-        if any("MapWorker" in word for word in process.cmdline()):
-            process.kill()
-            return
-    pytest.fail("nothing embeds")
+        with suppress(psutil.Error):  # it has ended by now
+            if any(work in word for word in process.cmdline()):
+                found.append(process)
+    return found
 
 
 def test_kills_leave_the_digest_of_one_machine(
@@ -82,7 +92,7 @@ def test_kills_leave_the_digest_of_one_machine(
     tmp_path: Path,
     cluster: subprocess.Popen[str],
 ) -> None:
-    """A worker, a node and the driver are killed; what was finished is kept."""
+    """A worker that reads, one that embeds, a node, the driver: nothing is lost."""
     drop_vector_indexes(connection)
     file = tmp_path / "rows.jsonl"
     rows = [
@@ -114,8 +124,10 @@ def test_kills_leave_the_digest_of_one_machine(
         return {p.name: p.stat().st_mtime_ns for p in work.glob("ray-*/*.parquet")}
 
     with drive("home") as driver:
+        _until(lambda: bool(_workers(cluster, "prepare_shard")), driver)
+        _workers(cluster, "prepare_shard")[0].kill()
         _until(lambda: len(made()) >= 1, driver)
-        _kill_worker(cluster)
+        _workers(cluster, "MapWorker")[0].kill()
         before = len(made())
         _until(lambda: len(made()) > before, driver)
         cluster.stdin.write("one\n")
@@ -139,6 +151,71 @@ def test_kills_leave_the_digest_of_one_machine(
     assert kept.items() <= again.items()
     assert corpus_digest(connection, CORPUS).value == wanted
     assert not made()
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # Ray's own
+def test_workers_search_the_blocks_of_an_index(
+    cluster: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    """They come in order and as here, though a worker is killed."""
+    assert cluster.stdout is not None
+    address, ray = cluster.stdout.readline().strip(), ray_itself()
+    vectors = np.random.default_rng(5).standard_normal((80_000, 32), dtype=np.float32)
+    with VectorFile(tmp_path, "some") as file:
+        file.extend((f"d{n // 9}", f"{n:032x}", v) for n, v in enumerate(vectors))
+        compared = Comparison(
+            vectors=file.vectors,
+            groups=file.groups,
+            ids=file.ranks,
+            numbers=file.numbers,
+            top=3,
+            threshold=0.2,
+        )
+        search = NeighbourIndex(compared, file.index_path, lambda: None)
+        wanted = list(search.blocks(ROWS))
+        killed: list[int] = []
+
+        def kill() -> None:
+            _until(lambda: bool(_workers(cluster, "search_block")), cluster)
+            worker = _workers(cluster, "search_block")[0]
+            worker.kill()
+            killed.append(worker.pid)
+
+        engine = RayEngine(address=address)
+        engine._connect(ray, tmp_path)
+        try:
+            killer = Thread(target=kill)
+            killer.start()
+            found = list(engine.blocks(search, ROWS))
+            killer.join()
+        finally:
+            ray.shutdown()
+
+    assert killed
+    assert vectors[7].tobytes() not in pickle.dumps(search)
+    assert [(one.start, one.stop) for one in found] == [
+        (ROWS, 2 * ROWS),
+        (2 * ROWS, len(vectors)),
+    ]
+    for one, other in zip(found, wanted, strict=True):
+        assert np.array_equal(one.rows, other.rows)
+        assert np.array_equal(one.columns, other.columns)
+        assert np.array_equal(one.scores, other.scores)
+
+
+def test_a_cluster_of_another_version_is_refused() -> None:
+    """In one line, which names both."""
+    with _child("older") as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        ray = ray_itself()
+        with pytest.raises(InputError) as told:
+            RayEngine(address=address)._connect(ray, Path())
+        process.communicate(timeout=60)
+
+    assert "Ray: 2.1.0" in str(told.value)
+    assert f"Ray: {ray.__version__}" in str(told.value)
+    assert "\n" not in str(told.value)
 
 
 def test_workers_read_ranges_of_the_web(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections import defaultdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.ingest import pipeline
+from knowtrail.ingest import pipeline, similarity, text_linking
 from knowtrail.ingest.bulk import load
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.bulk.load import LOADING, _spool
@@ -50,7 +51,6 @@ def ingest(spool, settings, items=ITEMS, cleanup="incremental"):
 
 def written(spool, folder):
     """Return the rows of all column files, by label or type."""
-    spool.finish()
     with ColumnFiles(folder / "files") as files:
         spool.write_files(files, OPTIONS, status=LOADING, tell=lambda _: None)
     rows = {}
@@ -158,6 +158,92 @@ def test_second_run_goes_on_and_replaces_what_changed(settings, tmp_path):
     for name in fresh:
         if name not in {"Corpus", "Document"}:
             assert sorted(map(str, rows[name])) == sorted(map(str, fresh[name])), name
+
+
+def _linked(spool):
+    """Return what linking stored, by the run that did."""
+    found = defaultdict(list)
+    for run, *row in spool._database.execute("SELECT run, kind, columns FROM edge"):
+        found[run].append(tuple(row))
+    return found
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Commit working files after each step, and compare a few chunks at a time."""
+    monkeypatch.setattr(text_linking, "SECONDS", 0)
+    monkeypatch.setattr(text_linking, "_DOCUMENTS", 7)
+    monkeypatch.setattr(similarity, "ROWS", 50)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.99])
+@pytest.mark.usefixtures("often")
+def test_linking_goes_on_where_it_was_ended(settings, tmp_path, monkeypatch, share):
+    """What was linked stays, hardly anything is linked again, and nothing twice."""
+    once = Spool(tmp_path / "once")
+    ingest(once, settings)
+    whole, _ = written(once, tmp_path / "once")
+    (all_of_it,) = _linked(once).values()
+    spool, link, made = Spool(tmp_path / "load"), Spool._link, []
+    most = int(share * len(all_of_it))
+
+    def ended(self, kind, **columns):
+        made.extend([kind] * any(columns.values()))
+        if len(made) > most:
+            raise KeyboardInterrupt
+        return link(self, kind, **columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Spool, "_link", ended)
+        with pytest.raises(KeyboardInterrupt):
+            ingest(spool, settings)
+    spool.close()
+    spool = Spool(tmp_path / "load")
+    report = ingest(spool, settings)
+    linked = _linked(spool)
+
+    assert report.skipped == len(whole["Document"])
+    assert set(linked) == {1, 2}
+    assert len(linked[1]) == most
+    assert len(linked[2]) <= len(all_of_it) - most + 4
+    assert set(linked[1]) | set(linked[2]) == set(all_of_it)
+    rows, _ = written(spool, tmp_path / "load")
+    for name in whole.keys() - {"Corpus"}:
+        assert sorted(map(str, rows[name])) == sorted(map(str, whole[name])), name
+
+
+@pytest.mark.usefixtures("often")
+def test_linking_that_lost_its_working_files_is_not_doubled(
+    settings, tmp_path, monkeypatch
+):
+    """Edges of a run before are left out where they were made once more."""
+    once, spool = Spool(tmp_path / "once"), Spool(tmp_path / "load")
+    ingest(once, settings)
+    whole, _ = written(once, tmp_path / "once")
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "link_corpus", _interrupted(pipeline.link_corpus))
+        with pytest.raises(KeyboardInterrupt):
+            ingest(spool, settings)
+    spool.close()
+    shutil.rmtree(spool.work)
+    spool = Spool(tmp_path / "load")
+    monkeypatch.setattr(text_linking, "_DOCUMENTS", 3)
+    ingest(spool, settings)
+
+    assert set(_linked(spool)) == {1, 2}
+    rows, _ = written(spool, tmp_path / "load")
+    for name in whole.keys() - {"Corpus"}:
+        assert sorted(map(str, rows[name])) == sorted(map(str, whole[name])), name
+
+
+def _interrupted(call):
+    """Return a call that is interrupted when it has done all."""
+
+    def interrupted(*args, **options):
+        call(*args, **options)
+        raise KeyboardInterrupt
+
+    return interrupted
 
 
 def test_spool_of_other_settings_or_damaged_is_begun_again(settings, tmp_path):

@@ -55,10 +55,12 @@ ROWS = [
 
 
 class Forgetful(HashEmbedder):
-    """Has no memory for more than four texts."""
+    """Has no memory for more than four texts, or than it is told."""
+
+    most = 4
 
     def embed_array(self, texts: list[str]) -> Any:
-        if len(texts) > 4:
+        if len(texts) > self.most:
             raise MemoryError
         return super().embed_array(texts)
 
@@ -192,10 +194,9 @@ def _spooled(
         ).run([source], engine)
         rows = [
             list(map(tuple, spool._database.execute(f"SELECT * FROM {table}")))  # noqa: S608
-            for table in ("document", "redirect")
+            for table in ("document", "redirect", "edge")
         ]
-        _, nodes, relationships = spool.finish()
-        stored = [rows, spool._all_vectors().tolist(), nodes, relationships]
+        stored = [rows, spool._all_vectors().tolist()]
     told = report.as_dict() | {"seconds": None}
     return stored, [told["failures"], told["left_out"], told["added"], told["failed"]]
 
@@ -308,6 +309,32 @@ def test_less_memory_makes_smaller_batches(
         ShardEmbedder(work)({"name": "abc", "lines": ""})
 
 
+def test_a_text_that_no_memory_holds_names_its_shard(
+    source: JsonlSource, run: Run
+) -> None:
+    """No whole shard is left, and the error says what to do."""
+    none = Forgetful(8)
+    none.most = 0
+
+    with pytest.raises(IngestError, match=r"Shard \w+: no memory .* give workers more"):
+        run.items(source, _order(embedder=none))
+    assert run.folder is not None
+    assert not list(run.folder.glob("*.parquet"))
+
+
+def test_logs_have_the_names_of_shards(
+    source: JsonlSource, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each is named with the file and the byte that it begins at, in their order."""
+    caplog.set_level("INFO")
+
+    run.items(source, _order())
+
+    told = [line for line in caplog.messages if line.startswith("Storing shard ")]
+    assert [line.split()[2].rstrip(":") for line in told] == run.made
+    assert all("rows.jsonl from " in line for line in told)
+
+
 def test_workers_say_what_they_lack(
     source: JsonlSource, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,7 +383,7 @@ def test_without_ray_it_says_what_installs_it(monkeypatch: pytest.MonkeyPatch) -
 def test_a_cluster_that_is_not_there_is_told_at_once() -> None:
     """Before Ray tries for minutes."""
     with pytest.raises(InputError, match=r"127.0.0.1:9 cannot be used.*--ray-address"):
-        RayEngine(address="127.0.0.1:9")._connect(None)
+        RayEngine(address="127.0.0.1:9")._connect(None, Path())
 
 
 def test_errors_of_workers_are_found_behind_those_of_ray() -> None:
@@ -365,4 +392,4 @@ def test_errors_of_workers_are_found_behind_those_of_ray() -> None:
     outer.cause = own  # type: ignore[attr-defined]
 
     assert ray_engine._told(outer) is own
-    assert str(ray_engine._told(RuntimeError("a\nlast"))).endswith("shards: last")
+    assert str(ray_engine._told(RuntimeError("a\nlast"))).endswith("part: last")
