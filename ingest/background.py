@@ -1,14 +1,26 @@
-"""Work that overlaps with other work: one thread behind, one thread ahead."""
+"""Work that overlaps with other work: one thread behind, one ahead, or elsewhere."""
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 T = TypeVar("T")
+
+Mapped: TypeAlias = Callable[
+    [Callable[[Any, Any], Any], Iterable[Any], Any], Iterator[Any]
+]
+"""Yields what a function makes of each of some parts with what they share, in order."""
+
+
+def in_turn(
+    call: Callable[[Any, Any], Any], parts: Iterable[Any], shared: Any
+) -> Iterator[Any]:
+    """Do it here, one part after the other."""
+    return (call(part, shared) for part in parts)
 
 
 class Background:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.corpus import stored_corpus
 from knowtrail.ingest.similar_linking import CHUNKS, THEMES, link_similar
 from knowtrail.ingest.text_linking import link_texts
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection, Counters
+    from knowtrail.ingest.background import Mapped
     from knowtrail.ingest.options import IngestOptions
-    from knowtrail.ingest.similar_linking import Blocks
 
 
 def link_corpus(
@@ -32,14 +33,15 @@ def link_corpus(
     work: Path,
     progress: Progress,
     unclear: Callable[[str], None] = lambda _told: None,
-    blocks: Blocks | None = None,
+    mapped: Mapped = in_turn,
 ) -> Counters:
     """Make all edges between documents what they must be.
 
     Documents that are marked with the version are those that changed. What is left in
     `work` makes the next linking quick, and this one go on where it was killed.
     `unclear` is told of each link that is left out as its title is that of several
-    documents, in the documents that are read; `blocks` searches all of an index.
+    documents, in the documents that are read; `mapped` has functions read texts and
+    search vectors, here or elsewhere.
 
     Raises:
         IngestError: If another process changes the corpus meanwhile.
@@ -60,6 +62,7 @@ def link_corpus(
         work=work,
         progress=progress,
         unclear=unclear,
+        mapped=mapped,
     )
     for kind in (CHUNKS, THEMES):
         total += link_similar(
@@ -71,6 +74,6 @@ def link_corpus(
             former=former,
             work=work,
             progress=progress,
-            blocks=blocks,
+            mapped=mapped,
         )
     return total

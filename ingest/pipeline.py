@@ -24,7 +24,7 @@ from knowtrail.graph.db.labels import MOST_INDEXED
 from knowtrail.graph.errors import DatabaseError
 from knowtrail.graph.models.served import served_embedder
 from knowtrail.graph.vectors import vector_array
-from knowtrail.ingest.background import Background, ahead
+from knowtrail.ingest.background import Background, ahead, in_turn
 from knowtrail.ingest.corpus import (
     check_dimensions,
     declare_filters,
@@ -73,10 +73,10 @@ if TYPE_CHECKING:
     from knowtrail.graph.db.connection import Connection, Counters
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
+    from knowtrail.ingest.background import Mapped
     from knowtrail.ingest.options import Cleanup, IngestOptions
     from knowtrail.ingest.ray_engine import RayEngine
     from knowtrail.ingest.records import Item, Measured, Source
-    from knowtrail.ingest.similar_linking import Blocks
     from knowtrail.ingest.themes import ThemeSource
 
     _Document: TypeAlias = PreparedDocument | EmbeddedDocument
@@ -227,7 +227,7 @@ class Ingest:
         with engine.shards(
             sources, self._order(), settings=self.settings, progress=self.progress
         ) as shards:
-            return self._ingest([shards], shards.items(), engine.blocks)
+            return self._ingest([shards], shards.items(), engine.mapped)
 
     def _open(self) -> None:
         self._embedder = served_embedder(self.connection, self.embedder)
@@ -269,7 +269,7 @@ class Ingest:
         self,
         sources: Sequence[Measured],
         items: Iterator[Item | ReadyDocument],
-        blocks: Blocks | None = None,
+        mapped: Mapped = in_turn,
     ) -> IngestReport:
         with Seen() as seen, Background() as writer:
             with self._report.timed("documents"):
@@ -282,7 +282,7 @@ class Ingest:
             if self.cleanup == "full":
                 with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
-        self._finish(blocks)
+        self._finish(mapped)
         return self._report
 
     def _documents(
@@ -550,7 +550,7 @@ class Ingest:
                 ("ingest/redirects_remove", {"ids": part}),
             ])
 
-    def _finish(self, blocks: Blocks | None) -> None:
+    def _finish(self, mapped: Mapped) -> None:
         """Bring the edges between documents up to date, if anything changed."""
         (row,) = self.connection.read("ingest/corpus_read", name=self.corpus)
         if row["properties"]["status"] != "complete":
@@ -563,7 +563,7 @@ class Ingest:
                     work=self.work or self.settings.home / "work",
                     progress=self.progress,
                     unclear=self._report.leave_link,
-                    blocks=blocks,
+                    mapped=mapped,
                 )
             if not self._report.damage:
                 self._report.written += self.connection.write(

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import socket
 import sys
+from collections import deque
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,10 @@ from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
-from knowtrail.ingest.neighbour_index import ROWS
 from knowtrail.ingest.records import Damage
 from knowtrail.ingest.shards import (
     MANIFEST,
+    TRIES,
     UNCHANGED,
     Order,
     ReadyDocument,
@@ -35,19 +36,16 @@ from knowtrail.ingest.shards import (
     Work,
     code_key,
     prepare_shard,
-    search_block,
     shard_items,
     shard_path,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
-    from knowtrail.ingest.neighbour_index import NeighbourIndex
     from knowtrail.ingest.records import Item, Source
-    from knowtrail.ingest.similarity import Best, Comparison
     from knowtrail.ingest.sources._lines import Part
 
 _LOCK, _SPILLED = "lock", "spilled"
@@ -153,17 +151,30 @@ class RayEngine:
                 if ours:
                     ray.shutdown()
 
-    def blocks(self, search: Comparison | NeighbourIndex, first: int) -> Iterator[Best]:
-        """Yield what `search.blocks` does, found by workers if that is an index."""
+    def mapped(
+        self, call: Callable[[Any, Any], Any], parts: Iterable[Any], shared: Any
+    ) -> Iterator[Any]:
+        """Yield what workers make of parts, with what these share, in their order.
+
+        It takes the Ray that runs while shards are made; few parts are on their way.
+        """
         ray = ray_itself()
-        rows = [{"start": start} for start in range(first, len(search.order), ROWS)]
-        if search.method == "exact":
-            yield from search.blocks(first)
-        elif rows:
-            ray.data.DataContext.get_current().execution_options.preserve_order = True
-            blocks = ray.data.from_items(rows, override_num_blocks=len(rows))
-            found = _rows(blocks.map(search_block, fn_kwargs={"search": search}))
-            yield from (row["best"] for row in found)
+        remote = ray.remote(max_retries=TRIES)(call)
+        given, waiting = ray.put(shared), deque[Any]()
+        most = 2 * int(ray.cluster_resources().get("CPU", 1))
+
+        def first() -> Any:
+            try:
+                return ray.get(waiting.popleft())
+            except ray.exceptions.RayError as error:
+                raise _told(error) from error
+
+        for part in parts:
+            waiting.append(remote.remote(part, given))
+            if len(waiting) > most:
+                yield first()
+        while waiting:
+            yield first()
 
     def _connect(self, ray: Any, spilled: Path) -> None:
         options: dict[str, Any] = {"address": self.address}
@@ -211,8 +222,11 @@ class RayEngine:
                 ),
             )
         )
-        for row in _rows(made):
-            yield row["name"]
+        try:
+            for row in made.iter_rows():
+                yield row["name"]
+        except Exception as error:
+            raise _told(error) from error
 
 
 def ray_itself() -> Any:
@@ -302,14 +316,6 @@ def _write_manifest(
         "shards": shards,
     }
     write_file(work.folder / MANIFEST, json.dumps(manifest))
-
-
-def _rows(dataset: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a dataset, whose errors become ours."""
-    try:
-        yield from dataset.iter_rows()
-    except Exception as error:
-        raise _told(error) from error
 
 
 def _told(error: BaseException) -> Exception:

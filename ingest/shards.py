@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.models.embedders import Embedder
     from knowtrail.graph.settings import Settings
-    from knowtrail.ingest.neighbour_index import NeighbourIndex
     from knowtrail.ingest.options import IngestOptions
     from knowtrail.ingest.records import Item
 
@@ -53,7 +52,7 @@ _OTHERS: dict[str, type[Item]] = {
 }
 _TEXTS = 512
 _CODE = frozenset({".jsonl", ".lark", ".py", ".sql", ".toml", ".txt"})
-_TRIES = 5
+TRIES = 5
 """Workers that may end over one shard before it is given up."""
 
 
@@ -172,7 +171,7 @@ class ShardEmbedder:
         """Return the texts of a batch: half as many after each worker that died."""
         before = len(tries.read_bytes()) if tries.exists() else 0
         batch = max(1, self._work.batch >> before)
-        if before >= _TRIES:
+        if before >= TRIES:
             raise IngestError(
                 f"Shard {name} ended {before} workers, the last with batches of "
                 f"{batch} texts: give workers more memory."
@@ -226,11 +225,6 @@ class ShardEmbedder:
         columns = list(zip(*rows, strict=True)) or [(), ()]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         return pa.record_batch(arrays, schema=schema)
-
-
-def search_block(row: _Row, search: NeighbourIndex) -> _Row:
-    """Find the neighbours of one block of an index."""
-    return {"best": next(search.blocks(row["start"]))}
 
 
 def shard_path(folder: Path, name: str) -> Path:

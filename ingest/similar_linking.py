@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,16 +30,15 @@ from knowtrail.ingest.text_linking import write_rows
 from knowtrail.ingest.vector_file import VectorFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.ingest.background import Mapped
     from knowtrail.ingest.corpus import StoredCorpus
     from knowtrail.ingest.similarity import Best, Ints
 
-Blocks: TypeAlias = "Callable[[Comparison | NeighbourIndex, int], Iterator[Best]]"
-"""Yields the neighbours of all vectors from a place of the order on."""
 _Lists = dict[str, tuple[list[str], list[float]]]
 """Neighbours and scores by rank, of each node."""
 _Stored = dict[str, tuple[list[str], list[float], list[int]]]
@@ -91,7 +90,7 @@ def link_similar(
     former: str | None,
     work: Path,
     progress: Progress,
-    blocks: Blocks | None,
+    mapped: Mapped,
 ) -> Counters:
     """Write the edges to the most similar nodes of other documents.
 
@@ -100,7 +99,7 @@ def link_similar(
     """
     stored = stored_corpus(connection, corpus)
     new = frozenset(changed)
-    linking = _Linking(connection, kind, stored, version, new, progress, blocks)
+    linking = _Linking(connection, kind, stored, version, new, progress, mapped)
     key = work_key(connection, corpus, stored.created)
     with VectorFile(work, f"{key}-{kind.name}") as file:
         total = linking.link(file, former)
@@ -119,7 +118,7 @@ class _Linking:
     _version: int
     _changed: frozenset[str]
     _progress: Progress
-    _blocks: Blocks | None
+    _mapped: Mapped
 
     def __post_init__(self) -> None:
         chunks, options = self._kind is CHUNKS, self._stored_corpus.options
@@ -235,8 +234,11 @@ class _Linking:
 
         names, groups = file.group_names, file.groups
         with Background() as writer:
-            blocks = self._blocks
-            for block in blocks(search, done) if blocks else search.blocks(done):
+            starts = range(done, len(search.order), neighbour_index.ROWS)
+            exact = search.method == "exact"
+            for block in (
+                search.blocks(done) if exact else self._mapped(_block, starts, search)
+            ):
                 rows = search.order[block.start : block.stop]
                 rows = rows[groups[rows] >= 0].tolist()
                 lists = _lists(file, rows, block)
@@ -408,6 +410,11 @@ class _Linking:
         return self._connection.write(
             "ingest/corpus_similar", name=self._corpus, properties=properties
         )
+
+
+def _block(start: int, search: NeighbourIndex) -> Best:
+    """Return the neighbours of a block of vectors."""
+    return next(search.blocks(start))
 
 
 def _lists(file: VectorFile, rows: Iterable[int], best: Any) -> _Lists:

@@ -80,7 +80,7 @@ def read_date(text: str) -> tuple[str, int]:
     if found is not None:
         year, month, day = (int(part) if part else None for part in found.groups())
         with suppress(ValueError):  # there is no such day
-            date(year or 0, month or 1, day or 1)
+            date(year or 0, *(1 if part is None else part for part in (month, day)))
             rest = "".join(f"-{part:02}" for part in (month, day) if part is not None)
             return f"{year:04}{rest}", year or 0
     msg = f"founded {text[:40]!r} is no date: write 1887, 1887-05 or 1887-05-01"

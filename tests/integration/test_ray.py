@@ -23,6 +23,7 @@ from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.neighbour_index import ROWS, NeighbourIndex
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.ray_engine import RayEngine, ray_itself
+from knowtrail.ingest.similar_linking import _block
 from knowtrail.ingest.similarity import Comparison
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
@@ -153,7 +154,6 @@ def test_kills_leave_the_digest_of_one_machine(
     assert not made()
 
 
-@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # Ray's own
 def test_workers_search_the_blocks_of_an_index(
     cluster: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -173,11 +173,12 @@ def test_workers_search_the_blocks_of_an_index(
         )
         search = NeighbourIndex(compared, file.index_path, lambda: None)
         wanted = list(search.blocks(ROWS))
+        starts = range(ROWS, len(vectors), ROWS)
         killed: list[int] = []
 
         def kill() -> None:
-            _until(lambda: bool(_workers(cluster, "search_block")), cluster)
-            worker = _workers(cluster, "search_block")[0]
+            _until(lambda: bool(_workers(cluster, "_block")), cluster)
+            worker = _workers(cluster, "_block")[0]
             worker.kill()
             killed.append(worker.pid)
 
@@ -186,7 +187,7 @@ def test_workers_search_the_blocks_of_an_index(
         try:
             killer = Thread(target=kill)
             killer.start()
-            found = list(engine.blocks(search, ROWS))
+            found = list(engine.mapped(_block, starts, search))
             killer.join()
         finally:
             ray.shutdown()

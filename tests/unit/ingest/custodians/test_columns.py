@@ -85,7 +85,11 @@ def test_date_is_read(text: str, date: str, year: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1887-13", "1887-02-30", "c. 1887", "87", "1887-5-1", "0000", "-1887"]
+    "text",
+    [
+        *("1887-13", "1887-00", "1887-02-30", "1887-05-00"),
+        *("c. 1887", "87", "1887-5-1", "0000", "-1887"),
+    ],
 )
 def test_impossible_date_is_refused(text: str) -> None:
     """What is no date is not made one."""
