@@ -15,21 +15,9 @@ from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.settings import Settings
 
 _PORT = 7687
-_KNOWN = frozenset([
-    "uri",
-    "scheme",
-    "protocol",
-    "secure",
-    "verify",
-    "routing",
-    "address",
-    "host",
-    "port",
-    "port_number",
-    "auth",
-    "user",
-    "password",
-])
+_HELD = {"host", "password", "routing", "secure", "user", "verify"}
+"""Settings that are held as they are given."""
+_KNOWN = _HELD | {"address", "auth", "port", "port_number", "protocol", "scheme", "uri"}
 _SUFFIXES = {"": (False, True), "s": (True, True), "ssc": (True, False)}
 
 
@@ -98,9 +86,7 @@ class ConnectionProfile(Mapping[str, Any]):
         for name in ("protocol", "scheme"):
             if name in given:
                 self._read_scheme(given[name])
-        for name in ("routing", "secure", "verify", "host", "user", "password"):
-            if name in given:
-                setattr(self, name, given[name])
+        vars(self).update({name: given[name] for name in _HELD & set(given)})
         if "address" in given:
             self.host, self.port = given["address"][:2]
         port = given.get("port", given.get("port_number", self.port))
@@ -132,8 +118,8 @@ class ConnectionProfile(Mapping[str, Any]):
 
     def to_dict(self, *, include_password: bool = False) -> dict[str, Any]:
         """Return all settings, without the password unless it is asked for."""
-        names = _KNOWN if include_password else _KNOWN - {"password", "auth"}
-        return {name: getattr(self, name) for name in sorted(names)}
+        hidden = () if include_password else ("auth", "password")
+        return {name: value for name, value in self.items() if name not in hidden}
 
     def __getitem__(self, key: str) -> Any:
         if key not in _KNOWN:
