@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from knowtrail.graph.errors import InputError
@@ -209,10 +211,9 @@ class _Match(Generic[E]):
         self._limit = _checked_amount("limit", limit)
 
     def _with(self, **changes: Any) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.__dict__.update({f"_{name}": value for name, value in changes.items()})
-        return copy
+        made = copy(self)
+        vars(made).update(changes)
+        return made
 
     def where(self, /, *predicates: Any, **properties: Any) -> Self:
         """Return a match that asks for more.
@@ -221,21 +222,21 @@ class _Match(Generic[E]):
         a dictionary of its parameters. Properties have the values or predicates that
         they are to have; None is no value, a tuple or set one of its members.
         """
-        added: list[tuple[str, Any]] = list(map(_checked_predicate, predicates))
-        added += _property_predicates(properties)
-        return self._with(predicates=(*self._predicates, *added))
+        named: list[Any] = [(key, predicate_of(v)) for key, v in properties.items()]
+        added: list[Any] = list(map(_checked_predicate, (*predicates, *named)))
+        return self._with(_predicates=(*self._predicates, *added))
 
     def order_by(self, *fields: str) -> Self:
         """Return a match in another order, by Cypher such as `_.name DESC`."""
-        return self._with(order_by=tuple(map(_checked_field, fields)))
+        return self._with(_order_by=tuple(map(_checked_field, fields)))
 
     def skip(self, amount: int | None) -> Self:
         """Return a match that leaves out so many members first; None for none."""
-        return self._with(skip=_checked_amount("skip", amount))
+        return self._with(_skip=_checked_amount("skip", amount))
 
     def limit(self, amount: int | None) -> Self:
         """Return a match of at most so many members; None for all."""
-        return self._with(limit=_checked_amount("limit", amount))
+        return self._with(_limit=_checked_amount("limit", amount))
 
     def first(self) -> E | None:
         """Return the first member; None where there is none."""
@@ -287,15 +288,11 @@ class _Match(Generic[E]):
         for _, second in self._predicates:
             if not isinstance(second, Predicate):
                 add_parameters(parameters, second)
-
-        def parameter(value: Any) -> str:
-            return _parameter(parameters, value)
-
+        parameter = partial(_parameter, parameters)
         pattern, conditions = self._pattern(parameters)
         for first, second in self._predicates:
             if isinstance(second, Predicate):
-                written = second.compile(f"_.{cypher_escape(first)}", parameter)
-                conditions.append(written)
+                conditions.append(second.compile(first, parameter))
             else:
                 conditions.append(f"({first}\n)")
         where = f"WHERE {' AND '.join(conditions)}\n" if conditions else ""
@@ -369,17 +366,11 @@ def _parameter(parameters: dict[str, Any], value: Any) -> str:
     return f"$p{number}"
 
 
-def _property_predicates(properties: dict[str, Any]) -> list[tuple[str, Predicate]]:
-    for key in properties:
-        cypher_escape(key)
-    return [(key, predicate_of(value)) for key, value in properties.items()]
-
-
 def _checked_predicate(predicate: Any) -> tuple[str, Any]:
-    """Return a predicate as (key, predicate) or as (Cypher, parameters)."""
+    """Return a predicate as (subject, predicate) or as (Cypher, parameters)."""
     pair = isinstance(predicate, tuple) and len(predicate) == 2
     if pair and isinstance(predicate[1], Predicate):
-        return predicate[0], predicate[1]
+        return f"_.{cypher_escape(predicate[0])}", predicate[1]
     text, parameters = clause_parts(predicate)
     if not text.strip():
         msg = "A predicate is empty: leave it out, or write one such as '_.age > 30'."
@@ -449,19 +440,18 @@ class _Matcher(Generic[E]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self._all: _Match[E] = self._match(graph)
 
-    def _identified(self, identity: Any) -> Any:
+    def _identified(self, identity: Any) -> _Match[E]:
         function = identity_function([identity])
-        condition = (f"{function}(_) = $identity", {"identity": identity})
-        return self._match(self.graph).where(condition)
+        return self._all.where((f"{function}(_) = $identity", {"identity": identity}))
 
     def get(self, identity: str | int) -> E | None:
         """Return the member of an identity; None where there is none.
 
         A whole number is looked up by the server's deprecated `id()`.
         """
-        found: E | None = self._identified(identity).first()
-        return found
+        return self._identified(identity).first()
 
     def __getitem__(self, identity: str | int) -> E:
         found = self.get(identity)
@@ -470,18 +460,18 @@ class _Matcher(Generic[E]):
         return found
 
     def __contains__(self, identity: object) -> bool:
-        return bool(self._identified(identity).exists())
+        return self._identified(identity).exists()
 
     def __iter__(self) -> Iterator[str]:
-        text, _ = self._match(self.graph)._matched()
+        text, _ = self._all._matched()
         for record in self.graph.query(f"{text}RETURN elementId(_)"):
             yield record[0]
 
     def __len__(self) -> int:
-        return int(self._match(self.graph).count())
+        return self._all.count()
 
     def __bool__(self) -> bool:
-        return bool(self._match(self.graph).exists())
+        return self._all.exists()
 
 
 class NodeMatcher(_Matcher[Node]):
@@ -492,7 +482,7 @@ class NodeMatcher(_Matcher[Node]):
 
     def match(self, /, *labels: str, **properties: Any) -> NodeMatch:
         """Return a match by labels, and by properties as for `NodeMatch.where`."""
-        return NodeMatch(self.graph, labels, _property_predicates(properties))
+        return NodeMatch(self.graph, labels).where(**properties)
 
 
 class RelationshipMatcher(_Matcher[Relationship]):
@@ -505,8 +495,7 @@ class RelationshipMatcher(_Matcher[Relationship]):
         self, /, nodes: Any = None, r_type: Any = None, **properties: Any
     ) -> RelationshipMatch:
         """Return a `RelationshipMatch` of nodes and type, and `where` of properties."""
-        predicates = _property_predicates(properties)
-        return RelationshipMatch(self.graph, nodes, r_type, predicates)
+        return RelationshipMatch(self.graph, nodes, r_type).where(**properties)
 
 
 def identity_function(identities: Sequence[Any]) -> str:
