@@ -382,12 +382,13 @@ class Entity(dict[str, Any], Walkable):  # type: ignore[misc]
             return False
         return self.graph.service == other.graph.service
 
-    def _written_properties(self) -> str:
-        """Return the properties as the keyword arguments that make them."""
+    def _call_text(self, name: str, parts: Iterable[object]) -> str:
+        """Return the call that makes it of these parts and its properties."""
         pairs = sorted(self.items())
-        if all(key.isidentifier() for key, _ in pairs):
-            return ", ".join(f"{key}={value!r}" for key, value in pairs)
-        return f"**{dict(pairs)!r}"
+        named = [f"{key}={value!r}" for key, value in pairs]
+        if not all(key.isidentifier() for key, _ in pairs):
+            named = [f"**{dict(pairs)!r}"]
+        return f"{name}({', '.join([*map(repr, parts), *named])})"
 
 
 def _read_first(name: str) -> Callable[..., Any]:
@@ -532,8 +533,7 @@ class Node(Entity):
         return hash(id(self) if self.identity is None else self.identity)
 
     def __repr__(self) -> str:
-        parts = [*map(repr, self.labels), self._written_properties()]
-        return f"Node({', '.join(filter(None, parts))})"
+        return self._call_text("Node", self.labels)
 
     def __str__(self) -> str:
         return f"({f'{self.labels!r} '.lstrip()}{_literal_text(self)})"
@@ -641,8 +641,7 @@ class Relationship(Entity):
         return True
 
     def __repr__(self) -> str:
-        parts = [*map(repr, self._ends), self._written_properties()]
-        return f"{type(self).__name__}({', '.join(filter(None, parts))})"
+        return self._call_text(type(self).__name__, self._ends)
 
     def __str__(self) -> str:
         start, end = map(_name_text, self._ends)

@@ -117,8 +117,7 @@ def _translation(error: Exception, where: str) -> Exception | None:
         case ne.TransactionError() | ne.ResultError():
             return TransactionFinished(f"{said}: begin a new transaction.")
         case ne.ConfigurationError():
-            msg = f"The address of {where} cannot be used: {said}."
-            return ours.SettingsError(msg)
+            return ours.SettingsError(f"The address of {where} cannot be used: {said}.")
         case ne.ConnectionAcquisitionTimeoutError():
             return ConnectionLimit(f"The Neo4j driver failed: {said}.")
         case ne.DriverError():
@@ -131,19 +130,15 @@ def _translation(error: Exception, where: str) -> Exception | None:
             return ours.InputError(msg)
         case TypeError() | ValueError():
             if said.startswith("Map keys must be strings, not <class 'str'>"):
-                return UnsupportedValueError(
-                    "A key has half a character: leave it out."
-                )
+                msg = "A key has half a character: leave it out."
+                return UnsupportedValueError(msg)
             return UnsupportedValueError(f"{said}: give what Neo4j has a type for.")
     return None
 
 
 def _from_server(error: ne.Neo4jError, where: str) -> Neo4jError:
     code, message = str(error.code or ""), str(error.message or first_line(error))
-    if code in {
-        "Neo.ClientError.Security.Unauthorized",
-        "Neo.ClientError.Security.AuthenticationRateLimit",
-    }:
+    if code.endswith((".Security.Unauthorized", ".Security.AuthenticationRateLimit")):
         msg = f"{where} refused the user name or password: {message}"
         return AuthenticationError(msg, code)
     kinds = {"ClientError": ClientError, "TransientError": TransientError}
