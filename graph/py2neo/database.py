@@ -6,7 +6,7 @@ import atexit
 import logging
 import threading
 import weakref
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from functools import cache, wraps
 from inspect import isgenerator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
@@ -34,18 +34,20 @@ from knowtrail.graph.py2neo.matching import (
 )
 from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
 from knowtrail.graph.py2neo.transactions import Transaction as Transaction
-from knowtrail.graph.py2neo.transactions import read_all
+from knowtrail.graph.py2neo.transactions import Values, read_all
 from knowtrail.graph.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from knowtrail.graph.py2neo.cypher import Cursor
     from knowtrail.graph.py2neo.data import Node, Relationship, Subgraph
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Ends: TypeAlias = "Collection[Node | None] | None"
 Profile: TypeAlias = "str | ConnectionProfile | None"
+Work: TypeAlias = "str | Callable[..., object]"
 _LOG = logging.getLogger(__name__)
 _OPTIONS = {
     "user_agent": "user_agent",
@@ -74,7 +76,7 @@ class Version(tuple[int, ...]):
         return Version, (self._text,)
 
 
-class GraphService:
+class GraphService(AbstractContextManager["GraphService"]):
     """A Neo4j server, and the graphs in it.
 
     Without a profile and any setting it is the server that Knowtrail's settings name
@@ -92,14 +94,13 @@ class GraphService:
         options = {"max_connection_pool_size": 40} | driver_options(ours)
         options |= {name: wish for name, wish in wishes.items() if wish is not None}
         with translated(self.uri):
-            driver = neo4j.GraphDatabase.driver(
+            self._driver = neo4j.GraphDatabase.driver(
                 self.uri, auth=self.profile.auth, **options
             )
-        self._driver = driver
-        self._closing = weakref.finalize(self, driver.close)
+        self._closing = weakref.finalize(self, self._driver.close)
         try:
             with translated(self.uri):
-                driver.verify_connectivity()
+                self._driver.verify_connectivity()
         except BaseException as error:
             self.close()
             if isinstance(error, ServiceUnavailable):
@@ -128,9 +129,6 @@ class GraphService:
     def close(self) -> None:
         """Close the driver; nothing can be run any more."""
         self._closing()
-
-    def __enter__(self) -> GraphService:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -315,10 +313,7 @@ class Graph:
     exists = _alone(Transaction.exists, readonly=True)
 
     def query(
-        self,
-        cypher: str,
-        parameters: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
+        self, cypher: str, parameters: Values = None, timeout: float | None = None
     ) -> Cursor:
         """Run a statement that only reads, again where that may help.
 
@@ -333,10 +328,7 @@ class Graph:
             return session.execute_read(work)
 
     def update(
-        self,
-        cypher: str | Callable[..., object],
-        parameters: Any = None,
-        timeout: float | None = None,
+        self, cypher: Work, parameters: Any = None, timeout: float | None = None
     ) -> None:
         """Run a piece of work that writes and returns nothing, again where that helps.
 
@@ -388,17 +380,12 @@ class Graph:
         self.run(statement("py2neo/delete_all"))
 
     def match(
-        self,
-        nodes: Collection[Node | None] | None = None,
-        r_type: Any = None,
-        limit: int | None = None,
+        self, nodes: Ends = None, r_type: Any = None, limit: int | None = None
     ) -> RelationshipMatch:
         """Return a match of relationships, see `RelationshipMatch`."""
         return self.relationships.match(nodes, r_type).limit(limit)
 
-    def match_one(
-        self, nodes: Collection[Node | None] | None = None, r_type: Any = None
-    ) -> Relationship | None:
+    def match_one(self, nodes: Ends = None, r_type: Any = None) -> Relationship | None:
         """Return one relationship, see `match`; None where there is none."""
         return self.match(nodes, r_type).first()
 
@@ -431,7 +418,7 @@ class SystemGraph(Graph):
         return f"SystemGraph({self.service.uri!r})"
 
 
-def _do(tx: Transaction, work: str | Callable[..., object], parameters: Any) -> None:
+def _do(tx: Transaction, work: Work, parameters: Any) -> None:
     if isinstance(work, str):
         tx.run(work, parameters)
         return
