@@ -18,9 +18,7 @@ from knowtrail.graph.py2neo.data import Node
 from knowtrail.graph.py2neo.database import Graph, Transaction
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.py2neo.matching import identity_function, type_names
-
-BATCH = 10_000
-"""Rows that a statement takes at a time, where it need not take all."""
+from knowtrail.graph.py2neo.transactions import BATCH
 
 _UNWIND = "UNWIND $data AS r"
 
@@ -117,11 +115,8 @@ def _relate(
         if not isinstance(row, list | tuple) or len(row) != 3:
             msg = f"Row {number} is no triple of start node, properties, end node."
             raise InputError(msg)
-        return [
-            start.sent(row[0], number),
-            shape.sent(row[1], number),
-            end.sent(row[2], number),
-        ]
+        a, r, b = row
+        return [start.sent(a, number), shape.sent(r, number), end.sent(b, number)]
 
     def text(rows: Sequence[Any]) -> str:
         ends = (part.clause([r[i] for r in rows]) for i, part in ((0, start), (2, end)))

@@ -11,17 +11,15 @@ import neo4j
 
 from knowtrail.graph.errors import InputError, MissingExtraError
 from knowtrail.graph.extras import installing
+from knowtrail.graph.py2neo.cypher_writing import PLAIN, value_text
 from knowtrail.graph.py2neo.cypher_writing import CypherExpression as CypherExpression
 from knowtrail.graph.py2neo.cypher_writing import cypher_escape as cypher_escape
 from knowtrail.graph.py2neo.cypher_writing import cypher_join as cypher_join
 from knowtrail.graph.py2neo.cypher_writing import cypher_repr as cypher_repr
 from knowtrail.graph.py2neo.cypher_writing import cypher_str as cypher_str
-from knowtrail.graph.py2neo.cypher_writing import value_text
 from knowtrail.graph.py2neo.data import Subgraph
 from knowtrail.graph.py2neo.table import Table
 
-PLAIN = frozenset({type(None), bool, int, float, str})
-"""Types of values that stay what they are."""
 _AHEAD = 1000
 """Records made at a time, so that what they lack is read with one statement."""
 
@@ -97,7 +95,7 @@ def _subgraphs(values: Iterable[Any]) -> Iterator[Subgraph]:
             yield from _subgraphs(value.values())
 
 
-class Cursor:
+class Cursor(Iterator[Record]):
     """A window on rows that moves forward only, and begins before the first.
 
     The rows have all been read, and the server's side is closed, when a statement
@@ -172,9 +170,6 @@ class Cursor:
         if not self.forward() or self.current is None:
             raise StopIteration
         return self.current
-
-    def __iter__(self) -> Iterator[Record]:
-        return self
 
     def __getitem__(self, key: int | str) -> Any:
         if self.current is None:

@@ -14,13 +14,16 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import neo4j.time as bolt
+from neo4j.spatial import Point
+
 from knowtrail.graph.cli.rows import NOT_FINITE, iso_text
 from knowtrail.graph.db.driver import Zone
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 
-_PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
-"""Classes of values that are sent as they are."""
+PLAIN = frozenset({str, int, float, bool, type(None), bytes, bytearray})
+"""Classes of values that are sent and received as they are."""
 
 
 def sendable(value: Any) -> Any:
@@ -30,13 +33,13 @@ def sendable(value: Any) -> Any:
 
 def _has_zone(value: Any) -> bool:
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return False
     if isinstance(value, dict):
         value = list(value.values())
     elif kind is not list and kind is not tuple:
         return isinstance(getattr(value, "tzinfo", None), tzinfo)
-    if set(map(type, value)) <= _PLAIN:
+    if set(map(type, value)) <= PLAIN:
         return False
     return any(map(_has_zone, value))
 
@@ -49,19 +52,13 @@ def _changed(value: Any) -> Any:
         return [_changed(item) for item in value]
     zone = getattr(value, "tzinfo", None)
     if isinstance(value, time) and zone is not None:
-        return _time(value)
+        offset = value.utcoffset()
+        zone = None if offset is None else Zone(None, offset)
+        return bolt.Time.from_native(value.replace(tzinfo=zone))
     if not isinstance(zone, ZoneInfo):
         return value
     native = value if isinstance(value, datetime) else value.to_native()
     return value.replace(tzinfo=Zone(zone.key, native.utcoffset()))
-
-
-def _time(value: time) -> Any:
-    from neo4j.time import Time
-
-    offset = value.utcoffset()
-    zone = None if offset is None else Zone(None, offset)
-    return Time.from_native(value.replace(tzinfo=zone))
 
 
 _SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -107,16 +104,11 @@ def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
     Clauses are texts, or tuples of a text and a dictionary of parameters; None is left
     out. No two may give one parameter different values.
     """
-    texts: list[str] = []
+    parts = [clause_parts(clause) for clause in clauses if clause is not None]
     joined: dict[str, Any] = {}
-    for clause in clauses:
-        if clause is None:
-            continue
-        text, own = clause_parts(clause)
-        texts.append(text)
+    for own in (*(own for _, own in parts), parameters):
         add_parameters(joined, own)
-    add_parameters(joined, parameters)
-    return "\n".join(texts), joined
+    return "\n".join(text for text, _ in parts), joined
 
 
 def clause_parts(clause: Any) -> tuple[str, Mapping[str, Any]]:
@@ -199,8 +191,6 @@ def _code(found: re.Match[str]) -> str:
 
 
 def _composite_text(value: Any, quote: str | None) -> str:
-    from neo4j.spatial import Point
-
     if hasattr(value, "relationships"):
         return str(value)
     if isinstance(value, Point):
@@ -224,8 +214,6 @@ def _composite_text(value: Any, quote: str | None) -> str:
 
 def _temporal_text(value: Any) -> str | None:
     """Return a moment or duration as a call of what makes it of its ISO 8601 text."""
-    import neo4j.time as bolt
-
     kinds: dict[str, tuple[type, type]] = {
         "duration": (timedelta, bolt.Duration),
         "datetime": (datetime, bolt.DateTime),

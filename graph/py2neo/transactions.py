@@ -9,24 +9,21 @@ statement, escaped, so that indexes are used. Temporal values stay those of
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from itertools import groupby, repeat
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import neo4j.graph
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.py2neo.cypher import PLAIN, Cursor
-from knowtrail.graph.py2neo.cypher_writing import cypher_escape, sendable
-from knowtrail.graph.py2neo.data import (
-    Entity,
-    Node,
-    Path,
-    Relationship,
-    SetView,
-    Subgraph,
-)
+from knowtrail.graph.py2neo.cypher import Cursor
+from knowtrail.graph.py2neo.cypher_writing import PLAIN, cypher_escape, sendable
+from knowtrail.graph.py2neo.data import Entity, Node, Path, Relationship, Subgraph
 from knowtrail.graph.py2neo.errors import (
     ClientError,
     TransactionFinished,
@@ -35,8 +32,6 @@ from knowtrail.graph.py2neo.errors import (
 )
 
 if TYPE_CHECKING:
-    import neo4j
-
     from knowtrail.graph.py2neo.database import Graph
 
 BATCH = 10_000
@@ -60,7 +55,7 @@ def _lasting(change: F) -> F:
     return make  # type: ignore[return-value]
 
 
-class Transaction:
+class Transaction(AbstractContextManager["Transaction"]):
     """Statements and changes that take effect together, or not at all.
 
     `Graph.begin` and `Graph.auto`, whose first statement is all of it, make one. As a
@@ -90,12 +85,8 @@ class Transaction:
         self._session = graph._session(readonly=readonly)
         self._closing = weakref.finalize(self, self._session.close)
         if not autocommit:
-            with translated(graph.service.uri):
-                try:
-                    self._bolt = self._session.begin_transaction()
-                except BaseException:
-                    self._finish()
-                    raise
+            with self._undone_on_error():
+                self._bolt = self._session.begin_transaction()
 
     @property
     def closed(self) -> bool:
@@ -131,13 +122,9 @@ class Transaction:
             name: dict(value) if isinstance(value, Entity) else value
             for name, value in {**dict(parameters or {}), **more}.items()
         })
-        try:
-            with translated(self.graph.service.uri):
-                runner = self._session if self._auto else self._bolt
-                cursor = read_all(runner.run(cypher, values), self.graph, self)
-        except BaseException:
-            self._undo()
-            raise
+        with self._undone_on_error():
+            runner = self._session if self._auto else self._bolt
+            cursor = read_all(runner.run(cypher, values), self.graph, self)
         if self._auto:
             self._finish()
         return cursor
@@ -157,12 +144,8 @@ class Transaction:
             msg = "graph.update commits when its function returns: leave commit out."
             raise TransactionFinished(msg)
         if not self._auto:
-            try:
-                with translated(self.graph.service.uri):
-                    self._bolt.commit()
-            except BaseException:
-                self._undo()
-                raise
+            with self._undone_on_error():
+                self._bolt.commit()
         self._finish()
 
     def rollback(self) -> None:
@@ -176,6 +159,15 @@ class Transaction:
             self._journal.pop()()
         self._finish()
 
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        try:
+            with translated(self.graph.service.uri):
+                yield
+        except BaseException:
+            self._undo()
+            raise
+
     def _rebind(
         self, entity: Entity, graph: Graph | None, identity: str | None
     ) -> None:
@@ -188,7 +180,7 @@ class Transaction:
         """Store all that is local in a subgraph, and bind it."""
         nodes, edges = _members(subgraph, "create")
         local = [node for node in nodes if not node._bound_to(self.graph)]
-        rows = [{"labels": _labels(n), "properties": dict(n)} for n in local]
+        rows = [_row(node) for node in local]
         _bind_rows(self, local, rows, statement("py2neo/create_nodes"))
         _join(self, edges)
 
@@ -209,10 +201,7 @@ class Transaction:
         """
         nodes, edges = _members(subgraph, "merge")
         local = [node for node in nodes if not node._bound_to(self.graph)]
-
-        def wish(node: Node) -> tuple[str, tuple[str, ...]]:
-            return _merge_key(node, primary_label, primary_key)
-
+        wish = partial(_merge_key, label=primary_label, key=primary_key)
         for (label, keys), group in groupby(sorted(local, key=wish), key=wish):
             members = list(group)
             pattern = ", ".join(
@@ -224,14 +213,7 @@ class Transaction:
                 "SET n:$(row.labels), n += row.properties "
                 "RETURN collect({index: row.index, identity: elementId(n)}) AS answers"
             )
-            rows = [
-                {
-                    "labels": _labels(n),
-                    "properties": dict(n),
-                    "key": [n[key] for key in keys],
-                }
-                for n in members
-            ]
+            rows = [_row(node, key=[node[key] for key in keys]) for node in members]
             _bind_rows(self, members, rows, text)
         _join(self, edges)
 
@@ -242,10 +224,7 @@ class Transaction:
         Labels that others gave in the meantime stay; their properties do not.
         """
         nodes, edges = _members(subgraph, "push", self.graph)
-        rows = [
-            {"labels": _labels(n), "gone": sorted(n._gone), "properties": dict(n)}
-            for n in nodes
-        ]
+        rows = [_row(node, gone=sorted(node._gone)) for node in nodes]
         _answers(self, statement("py2neo/push_nodes"), nodes, rows)
         for node in nodes:
             self._journal.append(partial(setattr, node, "_gone", node._gone))
@@ -284,19 +263,12 @@ class Transaction:
         nodes, edges = _members(subgraph, "find")
         if not all(entity._bound_to(self.graph) for entity in (*nodes, *edges)):
             return False
-        counts = ((nodes, "count_nodes"), (edges, "count_relationships"))
+        counts = (("count_nodes", nodes), ("count_relationships", edges))
         return all(
-            self.evaluate(
-                statement(f"py2neo/{name}"),
-                identities=[each.identity for each in batch],
-            )
-            == len(batch)
-            for entities, name in counts
-            for batch in batched(entities, BATCH)
+            self.evaluate(statement(f"py2neo/{name}"), identities=batch) == len(batch)
+            for name, entities in counts
+            for batch in batched((one.identity for one in entities), BATCH)
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
@@ -313,7 +285,7 @@ def _members(
         raise TypeError(
             f"Cannot {wish} {subgraph!r}: give a node, relationship, path or subgraph."
         )
-    nodes, edges = list(SetView(subgraph.nodes)), list(SetView(subgraph.relationships))
+    nodes, edges = (list(members) for members in subgraph._sets())
     for members, kind in ((nodes, Node), (edges, Relationship)):
         for member in members:
             if not isinstance(member, kind):
@@ -334,7 +306,11 @@ def _labels(node: Node) -> list[str]:
     """Return the labels of a node, none of which Neo4j refuses."""
     for label in node.labels:
         cypher_escape(label)
-    return sorted(node.labels)
+    return list(node.labels)
+
+
+def _row(node: Node, **more: Any) -> dict[str, Any]:
+    return {"labels": _labels(node), "properties": dict(node), **more}
 
 
 def _merge_key(
@@ -353,27 +329,20 @@ def _merge_key(
 
 
 def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
-
-    def name(edge: Relationship) -> str:
-        return type(edge).__name__
-
+    name = attrgetter("__class__.__name__")
     local = [edge for edge in edges if not edge._bound_to(tx.graph)]
     for kind, group in groupby(sorted(local, key=name), key=name):
         members = list(group)
         text = (
             "UNWIND $rows AS row "
-            "MATCH (a) WHERE elementId(a) = row.start "
-            "MATCH (b) WHERE elementId(b) = row.end "
+            "MATCH (a) WHERE elementId(a) = row.ends[0] "
+            "MATCH (b) WHERE elementId(b) = row.ends[1] "
             f"MERGE (a)-[r:{cypher_escape(kind)}]->(b) "
             "SET r += row.properties "
             "RETURN collect({index: row.index, identity: elementId(r)}) AS answers"
         )
         rows = [
-            {
-                "start": edge.start_node.identity,
-                "end": edge.end_node.identity,
-                "properties": dict(edge),
-            }
+            {"ends": [node.identity for node in edge.nodes], "properties": dict(edge)}
             for edge in members
         ]
         _bind_rows(tx, members, rows, text)
@@ -436,9 +405,6 @@ class _Hydrant:
     # something, in the transaction of the result, as long as that lasts.
 
     def __init__(self, graph: Graph, tx: Transaction | None = None) -> None:
-        from neo4j import graph as driver
-
-        self._driver = driver
         self._graph = graph
         self._tx = None if tx is None else weakref.ref(tx)
         self._nodes: dict[str, Node] = {}
@@ -454,11 +420,11 @@ class _Hydrant:
             return [self.value(item) for item in value]
         if kind is dict:
             return {key: self.value(item) for key, item in value.items()}
-        if kind is self._driver.Node:
+        if kind is neo4j.graph.Node:
             return self._node(value)
-        if isinstance(value, self._driver.Relationship):
+        if isinstance(value, neo4j.graph.Relationship):
             return self._edge(value)
-        if isinstance(value, self._driver.Path):
+        if isinstance(value, neo4j.graph.Path):
             sequence: list[Any] = [self._node(value.nodes[0])]
             for edge, node in zip(value.relationships, value.nodes[1:], strict=True):
                 end = self._node(node)
@@ -466,39 +432,27 @@ class _Hydrant:
             return Path._walked(sequence)
         return value
 
-    def _node(self, value: neo4j.graph.Node) -> Node:
+    def _node(self, value: Any, *, is_end: bool = False) -> Node:
+        """Return a node; an end without anything may be one that was not met."""
+        # The driver has one object for a node wherever it stands in a result.
         identity = value.element_id
-        node = self._nodes.get(identity)
-        if node is None:
-            node = Node._of(value.labels, dict(value.items()))
+        if identity not in self._nodes:
+            node = self._nodes[identity] = Node._of(value.labels, dict(value.items()))
             node._bind(self._graph, identity)
-            self._nodes[identity] = node
-        elif node._stale is not None:
-            _fill(node, value.labels, dict(value.items()))
-            self._stale.pop(identity, None)
-        return node
+            if is_end and not node._labels and not len(value):
+                node._stale, self._stale[identity] = self, node
+        elif not is_end and self._stale.pop(identity, None) is not None:
+            self._nodes[identity]._stale = None
+        return self._nodes[identity]
 
-    def _edge(self, value: neo4j.graph.Relationship) -> Relationship:
+    def _edge(self, value: Any) -> Relationship:
         identity = value.element_id
-        edge = self._edges.get(identity)
-        if edge is None:
-            ends = (self._end(value.nodes[0]), self._end(value.nodes[1]))
-            edge = Relationship._of(value.type, ends, dict(value.items()))
-            edge._bind(self._graph, identity)
-            self._edges[identity] = edge
-        return edge
-
-    def _end(self, value: Any) -> Node:
-        """Return the end of a relationship, known by identity unless it was met."""
-        node = self._nodes.get(value.element_id)
-        if node is None and (value.labels or len(value)):
-            return self._node(value)
-        if node is None:
-            node = Node._of((), {})
-            node._bind(self._graph, value.element_id)
-            node._stale = self
-            self._nodes[value.element_id] = self._stale[value.element_id] = node
-        return node
+        if identity not in self._edges:
+            start, end = (self._node(node, is_end=True) for node in value.nodes)
+            made = Relationship._of(value.type, (start, end), dict(value.items()))
+            made._bind(self._graph, identity)
+            self._edges[identity] = made
+        return self._edges[identity]
 
     def read_stale(self) -> None:
         """Read the nodes that are known by identity only; deleted ones stay empty."""
