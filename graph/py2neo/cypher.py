@@ -191,25 +191,17 @@ class Cursor(Iterator[Record]):
             return row
         return [self._hydrate(value) for value in row]
 
-    def _rest(self) -> list[Record]:
-        rows = self._rows[self._next :]
-        rest = [Record(self._keys, self._values(row)) for row in rows]
-        if rest:
-            self._next, self.current = len(self._rows), rest[-1]
-        return rest
-
     def evaluate(self, field: int | str = 0) -> Any:
         """Move on by one row and return one value of it, None where there is none."""
-        if not self.forward() or self.current is None:
+        record = next(self, None)
+        if record is None or (isinstance(field, int) and field >= len(record)):
             return None
-        if isinstance(field, int) and field >= len(self.current):
-            return None
-        return self.current[field]
+        return record[field]
 
     def data(self, *keys: int | str) -> list[dict[str, Any]]:
         """Return the rows that are left as dictionaries, of all or of some columns."""
         if keys:
-            return [record.data(*keys) for record in self._rest()]
+            return [record.data(*keys) for record in self]
         rows, names = self._rows[self._next :], self._keys
         made = [dict(zip(names, self._values(row), strict=True)) for row in rows]
         if made:
@@ -227,15 +219,15 @@ class Cursor(Iterator[Record]):
 
     def to_table(self) -> Table:
         """Return the rows that are left as a table."""
-        return Table(self._rest(), self.keys())
+        return Table(self, self.keys())
 
     def to_subgraph(self) -> Subgraph | None:
         """Return all nodes, relationships and paths that are left; None without any."""
-        return _united(self._rest())
+        return _united(self)
 
     def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
         """Return the rows that are left as an array of numpy."""
-        rows = list(map(list, self._rest()))
+        rows = list(map(list, self))
         return _imported("numpy").array(rows, dtype=dtype, order=order)
 
     def to_series(
@@ -243,7 +235,7 @@ class Cursor(Iterator[Record]):
     ) -> Any:
         """Return a column of the rows that are left as a series of pandas."""
         pandas = _imported("pandas")
-        values = [record[field] for record in self._rest()]
+        values = [record[field] for record in self]
         return pandas.Series(values, index=index, dtype=dtype)
 
     def to_data_frame(
@@ -252,14 +244,14 @@ class Cursor(Iterator[Record]):
         """Return the rows that are left, or some columns, as a data frame of pandas."""
         pandas = _imported("pandas")
         wanted = self.keys() if columns is None else list(columns)
-        rows = [record.values(*wanted) for record in self._rest()]
+        rows = [record.values(*wanted) for record in self]
         return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
 
     def to_matrix(self, *, mutable: bool = False) -> Any:
         """Return the rows that are left as a matrix of sympy."""
         sympy = _imported("sympy")
         made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
-        return made(list(map(list, self._rest())))
+        return made(list(map(list, self)))
 
     def __repr__(self) -> str:
         table = self.preview()

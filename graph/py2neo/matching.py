@@ -10,7 +10,7 @@ relationship: they are passed on as they are and must never be made from data.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -25,8 +25,6 @@ from knowtrail.graph.py2neo.data import Node, Relationship
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from knowtrail.graph.py2neo.database import Graph
 
 E = TypeVar("E", Node, Relationship)
@@ -310,11 +308,7 @@ class NodeMatch(_Match[Node]):
     """A selection of nodes; immutable, evaluated when it is used."""
 
     def __init__(
-        self,
-        graph: Graph,
-        labels: Iterable[str] = frozenset(),
-        *options: Any,
-        **more: Any,
+        self, graph: Graph, labels: Iterable[str] = (), *options: Any, **more: Any
     ) -> None:
         super().__init__(graph, *options, **more)
         names = (labels,) if isinstance(labels, str) else labels

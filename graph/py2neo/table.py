@@ -5,20 +5,17 @@ from __future__ import annotations
 import io
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from functools import partialmethod
 from html import escape
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any, TextIO
 
 from rich.cells import cell_len
 
 from knowtrail.graph.cli.rows import iso_text, plain_value
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher_writing import cypher_str
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e]")
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]|~]")
@@ -63,7 +60,7 @@ class Table(list[Any]):
         ordered = sorted(types, key=lambda kind: kind.__name__)
         return {
             "type": ordered[0] if len(ordered) == 1 else tuple(ordered),
-            "numeric": all(_numeric(kind) for kind in types),
+            "numeric": all(issubclass(k, int | float) and k is not bool for k in types),
             "optional": any(value is None for value in values),
         }
 
@@ -209,13 +206,8 @@ class Table(list[Any]):
 
 def _values(row: Any, keys: Sequence[str]) -> Sequence[Any]:
     if isinstance(row, dict):
-        mapping: Mapping[str, Any] = row
-        return [mapping.get(key) for key in keys]
+        return [row.get(key) for key in keys]
     return tuple(row)
-
-
-def _numeric(kind: type) -> bool:
-    return issubclass(kind, int | float) and not issubclass(kind, bool)
 
 
 def _text(value: Any) -> str:
