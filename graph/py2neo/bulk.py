@@ -9,25 +9,24 @@ itself, and so takes any amount of data from a generator.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from knowtrail.graph.batches import batched
 from knowtrail.graph.errors import InputError
-from knowtrail.graph.py2neo.cypher_writing import cypher_escape
+from knowtrail.graph.py2neo.cypher_writing import as_map, cypher_escape
 from knowtrail.graph.py2neo.data import Node
 from knowtrail.graph.py2neo.database import Graph, Transaction
 from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.py2neo.matching import identity_function, type_names
 from knowtrail.graph.py2neo.transactions import BATCH
 
+Names: TypeAlias = "Iterable[str] | None"
+Target: TypeAlias = "Transaction | Graph"
 _UNWIND = "UNWIND $data AS r"
 
 
 def create_nodes(
-    tx: Transaction | Graph,
-    data: Iterable[Any],
-    labels: Iterable[str] | None = None,
-    keys: Iterable[str] | None = None,
+    tx: Target, data: Iterable[Any], labels: Names = None, keys: Names = None
 ) -> None:
     """Create a node for each row, a dictionary, or a list in the order of `keys`."""
     shape = _Properties(keys)
@@ -36,12 +35,12 @@ def create_nodes(
 
 
 def merge_nodes(
-    tx: Transaction | Graph,
+    tx: Target,
     data: Iterable[Any],
     merge_key: Sequence[Any],
-    labels: Iterable[str] | None = None,
-    keys: Iterable[str] | None = None,
-    preserve: Iterable[str] | None = None,
+    labels: Names = None,
+    keys: Names = None,
+    preserve: Names = None,
 ) -> None:
     """Create a node for each row, or change the one that is there.
 
@@ -58,12 +57,12 @@ def merge_nodes(
 
 
 def create_relationships(
-    tx: Transaction | Graph,
+    tx: Target,
     data: Iterable[Any],
     rel_type: Any,
     start_node_key: Sequence[Any] | None = None,
     end_node_key: Sequence[Any] | None = None,
-    keys: Iterable[str] | None = None,
+    keys: Names = None,
 ) -> None:
     """Create a relationship for each row, between nodes that are there.
 
@@ -79,13 +78,13 @@ def create_relationships(
 
 
 def merge_relationships(
-    tx: Transaction | Graph,
+    tx: Target,
     data: Iterable[Any],
     merge_key: Any,
     start_node_key: Sequence[Any] | None = None,
     end_node_key: Sequence[Any] | None = None,
-    keys: Iterable[str] | None = None,
-    preserve: Iterable[str] | None = None,
+    keys: Names = None,
+    preserve: Names = None,
 ) -> None:
     """Create a relationship for each row, or change the one that is there.
 
@@ -103,7 +102,7 @@ def merge_relationships(
 
 
 def _relate(
-    tx: Transaction | Graph,
+    tx: Target,
     data: Iterable[Any],
     shape: _Properties,
     write: str,
@@ -127,7 +126,7 @@ def _relate(
 
 
 def _run(
-    tx: Transaction | Graph,
+    tx: Target,
     data: Iterable[Any],
     sent: Callable[[Any, int], Any],
     text: Callable[[Sequence[Any]], str],
@@ -145,10 +144,7 @@ class _Properties:
     # Lists are sent as they are and read by position, dictionaries by key.
 
     def __init__(
-        self,
-        keys: Iterable[str] | None,
-        merged: Sequence[str] = (),
-        preserve: Iterable[str] | None = None,
+        self, keys: Names, merged: Sequence[str] = (), preserve: Names = None
     ) -> None:
         if isinstance(keys, str):
             msg = f"keys={keys!r} is one text: give a list, such as keys=[{keys!r}]."
@@ -169,12 +165,9 @@ class _Properties:
             raise InputError(msg)
 
     def _map(self, keys: Iterable[str]) -> str:
-        pairs = []
-        for key in keys:
-            name = cypher_escape(key)
-            place = f".{name}" if self._keys is None else f"[{self._keys.index(key)}]"
-            pairs.append(f"{name}: r{place}")
-        return f"{{{', '.join(pairs)}}}" if pairs else ""
+        if self._keys is None:
+            return as_map((key, f"r.{cypher_escape(key)}") for key in keys)
+        return as_map((key, f"r[{self._keys.index(key)}]") for key in keys)
 
     def pattern(self) -> str:
         """Return the Cypher of the properties to merge by, empty without any."""
@@ -189,10 +182,10 @@ class _Properties:
             stay = "".join(f", {name}: _.{name}" for name in names)
             return f" ON CREATE SET _ += r ON MATCH SET _ += r {{.*{stay}}}"
         ours = [key for key in self._keys if key not in self._merged]
-        first = self._map(key for key in ours if key in self._kept)
-        always = self._map(key for key in ours if key not in self._kept)
-        texts = {" ON CREATE SET _ += ": first, " SET _ += ": always}
-        return "".join(clause + value for clause, value in texts.items() if value)
+        first = [key for key in ours if key in self._kept]
+        always = [key for key in ours if key not in self._kept]
+        clauses = {" ON CREATE SET _ += ": first, " SET _ += ": always}
+        return "".join(text + self._map(some) for text, some in clauses.items() if some)
 
     def sent(self, row: Any, number: int) -> Any:
         if self._keys is not None:
@@ -239,12 +232,10 @@ class _End:
         node, source = self._variable, self._source
         if not self._keys:
             return f"MATCH ({node}) WHERE {identity_function(ends)}({node}) = {source}"
-        many = len(self._keys) > 1
-        pairs = ", ".join(
-            f"{cypher_escape(key)}: {source}{f'[{place}]' if many else ''}"
-            for place, key in enumerate(self._keys)
-        )
-        return f"MATCH ({node}{_labels_text(self._labels)} {{{pairs}}})"
+        places = [f"{source}[{place}]" for place in range(len(self._keys))]
+        values = places if len(places) > 1 else [source]
+        found = as_map(zip(self._keys, values, strict=True))
+        return f"MATCH ({node}{_labels_text(self._labels)} {found})"
 
     def sent(self, end: Any, number: int) -> Any:
         """Return an end, an identity, node or value a key, as it is sent."""
@@ -274,7 +265,7 @@ def _parsed_key(key: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return labels, tuple(key[1:])
 
 
-def _labels_text(labels: Iterable[str] | None) -> str:
+def _labels_text(labels: Names) -> str:
     if isinstance(labels, str):
         labels = (labels,)
     return "".join(f":{name}" for name in sorted(map(cypher_escape, labels or ())))

@@ -9,7 +9,7 @@ the one offset that is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -96,6 +96,11 @@ def cypher_escape(identifier: str) -> str:
         )
     doubled = identifier.replace("\\", "\\u005C").replace("`", "``")
     return f"`{doubled}`"
+
+
+def as_map(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return a map in Cypher, of names and of the Cypher of their values."""
+    return f"{{{', '.join(f'{cypher_escape(key)}: {value}' for key, value in pairs)}}}"
 
 
 def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
@@ -194,15 +199,10 @@ def _composite_text(value: Any, quote: str | None) -> str:
     if hasattr(value, "relationships"):
         return str(value)
     if isinstance(value, Point):
-        axes = zip("xyz", value, strict=False)
-        parts = ", ".join(f"{axis}: {_float_text(number)}" for axis, number in axes)
-        return f"point({{srid: {value.srid}, {parts}}})"
+        axes = zip("xyz", map(_float_text, value), strict=False)
+        return f"point({as_map([('srid', str(value.srid)), *axes])})"
     if isinstance(value, dict):
-        pairs = (
-            f"{cypher_escape(key)}: {cypher_repr(item, quote=quote)}"
-            for key, item in value.items()
-        )
-        return f"{{{', '.join(pairs)}}}"
+        return as_map((k, cypher_repr(v, quote=quote)) for k, v in value.items())
     if (text := _temporal_text(value)) is not None:
         return text
     if isinstance(value, list | tuple):

@@ -22,7 +22,7 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.db.statements import statement
 from knowtrail.graph.errors import InputError
 from knowtrail.graph.py2neo.cypher import Cursor
-from knowtrail.graph.py2neo.cypher_writing import PLAIN, cypher_escape, sendable
+from knowtrail.graph.py2neo.cypher_writing import PLAIN, as_map, cypher_escape, sendable
 from knowtrail.graph.py2neo.data import Entity, Node, Path, Relationship, Subgraph
 from knowtrail.graph.py2neo.errors import (
     ClientError,
@@ -168,12 +168,10 @@ class Transaction(AbstractContextManager["Transaction"]):
             self._undo()
             raise
 
-    def _rebind(
-        self, entity: Entity, graph: Graph | None, identity: str | None
-    ) -> None:
+    def _rebind(self, entity: Entity, identity: str | None) -> None:
         """Bind an entity, until the transaction is rolled back."""
         self._journal.append(partial(entity._bind, entity.graph, entity.identity))
-        entity._bind(graph, identity)
+        entity._bind(None if identity is None else self.graph, identity)
 
     @_lasting
     def create(self, subgraph: Subgraph) -> None:
@@ -204,12 +202,10 @@ class Transaction(AbstractContextManager["Transaction"]):
         wish = partial(_merge_key, label=primary_label, key=primary_key)
         for (label, keys), group in groupby(sorted(local, key=wish), key=wish):
             members = list(group)
-            pattern = ", ".join(
-                f"{cypher_escape(key)}: row.key[{i}]" for i, key in enumerate(keys)
-            )
+            pattern = as_map((key, f"row.key[{i}]") for i, key in enumerate(keys))
             text = (
                 "UNWIND $rows AS row "
-                f"MERGE (n:{cypher_escape(label)} {{{pattern}}}) "
+                f"MERGE (n:{cypher_escape(label)} {pattern}) "
                 "SET n:$(row.labels), n += row.properties "
                 "RETURN collect({index: row.index, identity: elementId(n)}) AS answers"
             )
@@ -353,7 +349,7 @@ def _bind_rows(
 ) -> None:
     answers = _answers(tx, text, entities, rows)
     for entity, answer in zip(entities, answers, strict=True):
-        tx._rebind(entity, tx.graph, answer["identity"])
+        tx._rebind(entity, answer["identity"])
 
 
 def _answers(
@@ -393,7 +389,7 @@ def _delete(tx: Transaction, entities: Sequence[Entity], name: str) -> None:
     for batch in batched(bound, BATCH):
         tx.run(statement(name), identities=[entity.identity for entity in batch])
     for entity in bound:
-        tx._rebind(entity, None, None)
+        tx._rebind(entity, None)
 
 
 class _Hydrant:
