@@ -117,8 +117,7 @@ class Cursor(Iterator[Record]):
         self._summary = summary
         self._hydrate = hydrate
         self.current: Record | None = None
-        self._made: list[Record] = []
-        self._first_made = 0
+        self._made: dict[int, Record] = {}
 
     @property
     def closed(self) -> bool:
@@ -178,12 +177,11 @@ class Cursor(Iterator[Record]):
 
     def _record(self, index: int) -> Record:
         """Return the record of a row, made with those that follow."""
-        place = index - self._first_made
-        if not 0 <= place < len(self._made):
+        if index not in self._made:
             rows = self._rows[index : index + _AHEAD]
-            self._made = [Record(self._keys, self._values(row)) for row in rows]
-            self._first_made, place = index, 0
-        return self._made[place]
+            made = (Record(self._keys, self._values(row)) for row in rows)
+            self._made = dict(enumerate(made, start=index))
+        return self._made[index]
 
     def _values(self, row: Sequence[Any]) -> Iterable[Any]:
         """Return our values of a row; one of plain values is left as it is."""

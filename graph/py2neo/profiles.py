@@ -86,7 +86,7 @@ class ConnectionProfile(Mapping[str, Any]):
         for name in ("protocol", "scheme"):
             if name in given:
                 self._read_scheme(given[name])
-        vars(self).update({name: given[name] for name in _HELD & set(given)})
+        vars(self).update({name: given[name] for name in _HELD & given.keys()})
         if "address" in given:
             self.host, self.port = given["address"][:2]
         port = given.get("port", given.get("port_number", self.port))
