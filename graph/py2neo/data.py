@@ -38,10 +38,6 @@ class SetView(Set[T]):
     def __init__(self, items: Iterable[T] = ()) -> None:
         self._items = tuple(dict.fromkeys(items))
 
-    @classmethod
-    def _from_iterable(cls, it: Iterable[Any]) -> SetView[Any]:
-        return SetView(it)
-
     def __call__(self) -> frozenset[T]:
         """Return a plain set of the members."""
         return frozenset(self._items)
@@ -426,12 +422,10 @@ for _name, _sign in {"ior": "|", "iand": "&", "isub": "-", "ixor": "^"}.items():
 class LabelSet(MutableSet[str]):
     """The labels of a node, live: what is added here is added to the node."""
 
+    _from_iterable = set  # of which the operators make their results
+
     def __init__(self, node: Node) -> None:
         self._node = node
-
-    @classmethod
-    def _from_iterable(cls, it: Iterable[Any]) -> set[Any]:
-        return set(it)
 
     def _held(self) -> dict[str, None]:
         self._node._freshen()
