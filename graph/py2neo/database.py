@@ -27,11 +27,7 @@ from knowtrail.graph.py2neo.errors import (
     translated,
 )
 from knowtrail.graph.py2neo.errors import TransactionFinished as TransactionFinished
-from knowtrail.graph.py2neo.matching import (
-    NodeMatcher,
-    RelationshipMatch,
-    RelationshipMatcher,
-)
+from knowtrail.graph.py2neo.matching import NodeMatcher, RelationshipMatcher
 from knowtrail.graph.py2neo.profiles import ConnectionProfile, ServiceProfile
 from knowtrail.graph.py2neo.transactions import Transaction as Transaction
 from knowtrail.graph.py2neo.transactions import Values, read_all
@@ -42,6 +38,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.py2neo.cypher import Cursor
     from knowtrail.graph.py2neo.data import Node, Relationship, Subgraph
+    from knowtrail.graph.py2neo.matching import RelationshipMatch
 
 P = ParamSpec("P")
 R = TypeVar("R")

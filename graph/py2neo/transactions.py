@@ -423,8 +423,7 @@ class _Hydrant:
         if isinstance(value, neo4j.graph.Path):
             sequence: list[Any] = [self._node(value.nodes[0])]
             for edge, node in zip(value.relationships, value.nodes[1:], strict=True):
-                end = self._node(node)
-                sequence += [self._edge(edge), end]
+                sequence += [self._edge(edge), self._node(node)]
             return Path._walked(sequence)
         return value
 
@@ -436,7 +435,8 @@ class _Hydrant:
             node = self._nodes[identity] = Node._of(value.labels, dict(value.items()))
             node._bind(self._graph, identity)
             if is_end and not node._labels and not len(value):
-                node._stale, self._stale[identity] = self, node
+                node._stale = self
+                self._stale[identity] = node
         elif not is_end and self._stale.pop(identity, None) is not None:
             self._nodes[identity]._stale = None
         return self._nodes[identity]
