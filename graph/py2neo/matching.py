@@ -61,7 +61,7 @@ class Predicate1(Predicate):
     """A condition that compares with a value."""
 
     def __init__(self, value: Any) -> None:
-        if isinstance(value, Predicate) or _is_predicate_class(value):
+        if isinstance(value, Predicate) or _is_class(value, Predicate):
             msg = f"{type(self).__name__} compares with a value; {value!r} is none."
             raise UnsupportedValueError(msg)
         self.value = value
@@ -175,7 +175,7 @@ def predicate_of(value: Any) -> Predicate:
     """
     if isinstance(value, Predicate):
         return value
-    if _is_predicate_class(value):
+    if _is_class(value, Predicate):
         msg = f"{value.__name__} is not called: write {value.__name__}(...)."
         raise UnsupportedValueError(msg)
     if value is None:
@@ -185,8 +185,8 @@ def predicate_of(value: Any) -> Predicate:
     return EqualTo(value)
 
 
-def _is_predicate_class(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, Predicate)
+def _is_class(value: Any, base: type) -> bool:
+    return isinstance(value, type) and issubclass(value, base)
 
 
 class _Match(Generic[E]):
@@ -417,12 +417,7 @@ def type_names(r_type: Any) -> list[str]:
         return []
     if isinstance(r_type, str) or not isinstance(r_type, Iterable):
         r_type = (r_type,)
-    names = {
-        each.__name__
-        if isinstance(each, type) and issubclass(each, Relationship)
-        else each
-        for each in r_type
-    }
+    names = {one.__name__ if _is_class(one, Relationship) else one for one in r_type}
     return sorted(map(cypher_escape, names))
 
 
