@@ -21,7 +21,7 @@ from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
 from knowtrail.graph.vectors import vector_array
 from knowtrail.ingest import neighbour_index
-from knowtrail.ingest.background import Background
+from knowtrail.ingest.background import Background, in_turn
 from knowtrail.ingest.corpus import stored_corpus, work_key
 from knowtrail.ingest.neighbour_index import NeighbourIndex, search_neighbours
 from knowtrail.ingest.similarity import Comparison
@@ -235,9 +235,9 @@ class _Linking:
         names, groups = file.group_names, file.groups
         with Background() as writer:
             starts = range(done, len(search.order), neighbour_index.ROWS)
-            exact = search.method == "exact"
+            here = search.method == "exact" or self._mapped is in_turn
             for block in (
-                search.blocks(done) if exact else self._mapped(_block, starts, search)
+                search.blocks(done) if here else self._mapped(_block, starts, search)
             ):
                 rows = search.order[block.start : block.stop]
                 rows = rows[groups[rows] >= 0].tolist()

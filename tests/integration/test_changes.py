@@ -308,7 +308,7 @@ def test_a_killed_comparison_goes_on_where_it_was(connection, server, monkeypatc
     searching = similarity.Comparison if by == "pairs" else NeighbourIndex
     if by != "pairs":
         monkeypatch.setattr(neighbour_index, "EXACT_VECTORS", 10)
-        monkeypatch.setattr(neighbour_index, "_ROWS", 16)
+        monkeypatch.setattr(neighbour_index, "ROWS", 16)
     history = History(connection, server, IngestOptions(inter_threshold=-1.0))
     monkeypatch.setattr(similarity, "ROWS", 16)
     pages = dict.fromkeys(range(14), 1)

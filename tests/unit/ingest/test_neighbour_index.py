@@ -151,7 +151,7 @@ def test_a_kept_index_knows_what_came_and_went(tmp_path):
 
 def test_blocks_go_on_from_any_place_of_a_kept_order(tmp_path, monkeypatch):
     """What is left after some blocks is what a kept index goes on with."""
-    monkeypatch.setattr(neighbour_index, "_ROWS", 700)
+    monkeypatch.setattr(neighbour_index, "ROWS", 700)
     arguments = corpus()
     whole = search_neighbours(compared(*arguments), tmp_path / "kept")
     blocks = list(whole.blocks(0))
