@@ -40,8 +40,8 @@ def link_corpus(
     Documents that are marked with the version are those that changed. What is left in
     `work` makes the next linking quick, and this one go on where it was killed.
     `unclear` is told of each link that is left out as its title is that of several
-    documents, in the documents that are read; `mapped` has functions read texts and
-    search vectors, here or elsewhere.
+    documents, in the documents that are read; `mapped` searches vectors, here or
+    elsewhere.
 
     Raises:
         IngestError: If another process changes the corpus meanwhile.
@@ -62,7 +62,6 @@ def link_corpus(
         work=work,
         progress=progress,
         unclear=unclear,
-        mapped=mapped,
     )
     for kind in (CHUNKS, THEMES):
         total += link_similar(

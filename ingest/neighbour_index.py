@@ -56,7 +56,7 @@ ROWS = 32_768
 _PART = 4096
 """Rows compared with all centres at a time."""
 
-_CELLS_OFROWS = 1 << 22
+_CELLS_OF_ROWS = 1 << 22
 """Cells near to the rows of a block, all told: where many are near rows are fewer."""
 
 _TRAINED = 64
@@ -210,7 +210,7 @@ class NeighbourIndex:
         rows = rows[self._groups[rows] >= 0]
         rows = rows[np.argsort(self._cells[rows], kind="stable")]
         found, alone = [], [rows[:0]]
-        size = max(_PART, min(ROWS, _CELLS_OFROWS // self._near.shape[1]))
+        size = max(_PART, min(ROWS, _CELLS_OF_ROWS // self._near.shape[1]))
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
             few = self._lonely(part)

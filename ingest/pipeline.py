@@ -227,7 +227,9 @@ class Ingest:
         with engine.shards(
             sources, self._order(), settings=self.settings, progress=self.progress
         ) as shards:
-            return self._ingest([shards], shards.items(), engine.mapped)
+            shared = self._work.absolute().is_relative_to(engine.folder(self.settings))
+            mapped = engine.mapped if shared else in_turn
+            return self._ingest([shards], shards.items(), mapped)
 
     def _open(self) -> None:
         self._embedder = served_embedder(self.connection, self.embedder)
@@ -249,6 +251,10 @@ class Ingest:
         self._resumes = self._stored.status != "complete"
         self._options = self._stored.options
         self._version = self._stored.next_version
+
+    @property
+    def _work(self) -> Path:
+        return self.work or self.settings.home / "work"
 
     def _order(self) -> Order:
         keep = self.cleanup == "none"
@@ -560,7 +566,7 @@ class Ingest:
                     corpus=self.corpus,
                     version=self._version,
                     options=self._options,
-                    work=self.work or self.settings.home / "work",
+                    work=self._work,
                     progress=self.progress,
                     unclear=self._report.leave_link,
                     mapped=mapped,

@@ -23,6 +23,7 @@ from knowtrail.graph.errors import IngestError, InputError, KnowtrailError
 from knowtrail.graph.extras import extra
 from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
+from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Damage
@@ -77,6 +78,10 @@ class RayEngine:
     work: Path | None = None
     shard: int = SHARD
 
+    def folder(self, settings: Settings) -> Path:
+        """Return the folder that all machines share."""
+        return (self.work or settings.home / "work").expanduser().absolute()
+
     @contextmanager
     def shards(
         self,
@@ -94,8 +99,7 @@ class RayEngine:
             InputError: If another process works on the same shards, a source cannot be
                 cut into pieces, or the cluster cannot be used.
         """
-        base = (self.work or settings.home / "work").expanduser().absolute()
-        folder = base / f"ray-{content_key(order.corpus)}"
+        folder = self.folder(settings) / f"ray-{content_key(order.corpus)}"
         pieces = list(_pieces(sources, self.shard))
         kinds = [_options_of(source) for source in sources]
         teller = settings.language_model if order.options.themes == "llm" else ""
@@ -109,7 +113,7 @@ class RayEngine:
             known = {_LOCK, *(shard_path(folder, name).name for name in names)}
             shutil.rmtree(folder / _SPILLED, ignore_errors=True)
             for path in folder.iterdir():
-                if path.name not in known:
+                if path.name not in known and path.is_file():
                     path.unlink()
             work = Work(
                 sources=tuple(sources),
@@ -133,11 +137,15 @@ class RayEngine:
                 plan = [(n, p) for n, (_, p) in zip(names, pieces, strict=True)]
                 unit = getattr(sources[0], "unit", "bytes")
                 yield Shards(folder, plan, made, order, unit, progress)
+            shutil.rmtree(folder / _SPILLED, ignore_errors=True)
             shutil.rmtree(folder)
 
     @contextmanager
     def _made(self, rows: list[dict[str, Any]], work: Work) -> Iterator[Iterator[str]]:
         """Yield the names of shards as they are made; start and stop Ray for all."""
+        if not rows:
+            yield iter(())
+            return
         ray = ray_itself()
         ours = not ray.is_initialized()
         with redirect_stdout(sys.stderr):  # Ray tells of nodes that are gone
@@ -156,11 +164,13 @@ class RayEngine:
     ) -> Iterator[Any]:
         """Yield what workers make of parts, with what these share, in their order.
 
-        It takes the Ray that runs while shards are made; few parts are on their way.
+        It takes the Ray that made shards, and does it here where none was made.
         """
-        ray = ray_itself()
-        remote = ray.remote(max_retries=TRIES)(call)
-        given, waiting = ray.put(shared), deque[Any]()
+        ray, waiting = ray_itself(), deque[Any]()
+        if not ray.is_initialized():
+            yield from in_turn(call, parts, shared)
+            return
+        remote, given = ray.remote(max_retries=TRIES)(call), ray.put(shared)
         most = 2 * int(ray.cluster_resources().get("CPU", 1))
 
         def first() -> Any:
@@ -169,12 +179,16 @@ class RayEngine:
             except ray.exceptions.RayError as error:
                 raise _told(error) from error
 
-        for part in parts:
-            waiting.append(remote.remote(part, given))
-            if len(waiting) > most:
+        try:
+            for part in parts:
+                waiting.append(remote.remote(part, given))
+                if len(waiting) > most:
+                    yield first()
+            while waiting:
                 yield first()
-        while waiting:
-            yield first()
+        finally:
+            for left in waiting:
+                ray.cancel(left)
 
     def _connect(self, ray: Any, spilled: Path) -> None:
         options: dict[str, Any] = {"address": self.address}
@@ -202,8 +216,6 @@ class RayEngine:
     def _names(
         self, ray: Any, rows: list[dict[str, Any]], work: Work
     ) -> Generator[str]:
-        if not rows:
-            return
         there = ray.cluster_resources()
         room = there.get("GPU", 0) / self.gpus if self.gpus else there.get("CPU", 1)
         if room < 1:
@@ -271,7 +283,8 @@ class Shards:
                         self._check(item)
                     yield item
             self.position += part.weight
-        next(self._made, None)  # lets go of workers
+        for _ in self._made:  # none is left, but workers are let go
+            pass
 
     def _path(self, name: str) -> Path:
         return shard_path(self._folder, name)

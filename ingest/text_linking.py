@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
-from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.corpus import stored_corpus, work_key
 from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
@@ -44,9 +43,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
-    from knowtrail.ingest.background import Mapped
-    from knowtrail.ingest.terms import Names
-    from knowtrail.ingest.text_index import Found, TextIndex
+    from knowtrail.ingest.text_index import Edges, Found, TextIndex
 
 _DOCUMENTS = 50
 """Documents whose texts and links are read at a time."""
@@ -69,7 +66,6 @@ def link_texts(
     work: Path,
     progress: Progress,
     unclear: Callable[[str], None] = lambda _told: None,
-    mapped: Mapped = in_turn,
 ) -> Counters:
     """Make aliases, LINKS_TO, MENTIONS, terms and NAMES what they must be.
 
@@ -87,9 +83,7 @@ def link_texts(
         new_state=new_state,
     ) as index:
         connection.write("ingest/corpus_link_state", name=corpus, state=new_state)
-        linker = _TextLinker(
-            connection, corpus, version, index, titles, progress, mapped
-        )
+        linker = _TextLinker(connection, corpus, version, index, titles, progress)
         total = linker.link(terms, unclear)
         return total + linker.write_terms() if terms else total
 
@@ -160,17 +154,6 @@ class _Names(NamedTuple):
     all: TermFinder
 
 
-class _Edges(NamedTuple):
-    """What the texts of some documents ask for: all names, and edges that differ."""
-
-    ids: list[str]
-    named: list[tuple[str, Found | None]]
-    unclear: list[str]
-    links: list[dict[str, Any]]
-    mentioning: list[str]
-    mentions: list[dict[str, str]]
-
-
 @dataclass(frozen=True, slots=True)
 class _TextLinker:
     connection: Connection
@@ -179,7 +162,6 @@ class _TextLinker:
     index: TextIndex
     titles: _Titles
     progress: Progress
-    mapped: Mapped
 
     def link(self, terms: bool, unclear: Callable[[str], None]) -> Counters:
         """Write aliases, links and mentions, and find the names in texts."""
@@ -211,36 +193,23 @@ class _TextLinker:
         names = _Names(unnamed, TermFinder(appeared), TermFinder(index.names()))
         linked = {i: kinds for i, kinds in undone if "linked" in kinds}
         named_only = [identity for identity, _ in undone if identity not in linked]
-        size = len(undone)
-        texts = self._texts("ingest/link_sources", linked, "links", size)
-        parts = ([(row, "named" in linked[row["id"]]) for row in p] for p in texts)
-        for edges in self.mapped(_edges, parts, (titles.index, finder, names)):
-            total += self._write_edges(edges)
-            for told in edges.unclear:
-                unclear(told)
-        before = len(linked)
-        texts = self._texts("ingest/term_sources", named_only, "links", size, before)
-        for found in self.mapped(_named, texts, names):
-            self._note(found)
+        for done, part in enumerate(batched(linked, _DOCUMENTS)):
+            self.progress("links", done * _DOCUMENTS, len(undone))
+            some = {identity: linked[identity] for identity in part}
+            total += self._edges_of(some, finder, names, unclear)
+        for done, part in enumerate(batched(named_only, _DOCUMENTS)):
+            self.progress("links", len(linked) + done * _DOCUMENTS, len(undone))
+            for row in self.connection.stream("ingest/term_sources", ids=part):
+                self._find(row, names)
             index.commit(every=SECONDS)
-        self.progress("links", size, size)
+        self.progress("links", len(undone), len(undone))
         return total
 
-    def _texts(
-        self, name: str, ids: Iterable[str], stage: str, size: int, before: int = 0
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Yield what is known of documents, a few at a time, with progress."""
-        for done, part in enumerate(batched(ids, _DOCUMENTS)):
-            self.progress(stage, before + done * _DOCUMENTS, size)
-            yield [dict(row) for row in self.connection.stream(name, ids=part)]
-
-    def _note(self, named: Iterable[tuple[str, Found | None]]) -> None:
-        """Store the names of documents; those without are as they were."""
-        for identity, found in named:
-            if found:
-                self.index.find(found)
-            else:
-                self.index.done("named", [identity])
+    def _find(self, row: Any, names: _Names) -> None:
+        if row["id"] in names.unnamed or names.appeared.find(row["text"]):
+            self.index.find(_found(row, names.all))
+        else:
+            self.index.done("named", [row["id"]])
 
     def _containing(self, phrases: Mapping[str, Sequence[str]]) -> Iterator[str]:
         """Yield the documents whose text has one of the phrases for it."""
@@ -252,36 +221,61 @@ class _TextLinker:
     def _read(
         self, identities: Sequence[str], known: Collection[str], terms: bool
     ) -> None:
-        size = len(identities)
-        texts = self._texts("ingest/term_sources", identities, "words", size)
-        for found in self.mapped(_counted, texts, terms):
-            for identity, chunks, words, names in found:
+        for done, part in enumerate(batched(identities, _DOCUMENTS)):
+            self.progress("words", done * _DOCUMENTS, len(identities))
+            for row in self.connection.stream("ingest/term_sources", ids=part):
+                text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
+                pieces = (text[start:end] for start, end in segments(spans))
                 self.index.add(
-                    identity,
-                    content=self.titles.hashes[identity],
-                    chunks=chunks,
-                    words=words,
-                    names=names,
-                    appears=identity not in known,
+                    row["id"],
+                    content=self.titles.hashes[row["id"]],
+                    chunks=len(spans),
+                    # Its first chunk is found by its title, too.
+                    words=words_in(f"{row['title']} {text}", row["targets"] or ()),
+                    names=counted_names(pieces) if terms else None,
+                    appears=row["id"] not in known,
                 )
         self.index.commit()
         if identities:
-            self.progress("words", size, size)
+            self.progress("words", len(identities), len(identities))
 
-    def _write_edges(self, edges: _Edges) -> Counters:
+    def _edges_of(
+        self,
+        undone: Mapping[str, set[Edges]],
+        finder: TitleFinder,
+        names: _Names,
+        unclear: Callable[[str], None],
+    ) -> Counters:
         """Write links and mentions of some documents, and note their names."""
-        self._note(edges.named)
-        version, mentioning = self.version, edges.mentioning
-        total = write_rows(
-            self.connection, "ingest/links_replace", edges.links, version
-        )
+        links, mentioning, mentions = [], [], []
+        for row in self.connection.stream("ingest/link_sources", ids=list(undone)):
+            if "named" in undone[row["id"]]:
+                self._find(row, names)
+            for key in sorted(set(filter(self.titles.index.is_shared, row["targets"]))):
+                unclear(
+                    f"{row['title']}: its link to {key!r} is left out, because several "
+                    "documents have that title"
+                )
+            wanted_links, wanted_mentions = _wanted(row, self.titles.index, finder)
+            if wanted_links != [list(pair) for pair in row["links"]]:
+                links.append({"id": row["id"], "links": wanted_links})
+            if wanted_mentions != sorted(tuple(m) for m in row["mentions"]):
+                mentioning.append(row["id"])
+                mentions += [
+                    {"chunk": c, "document": d, "anchor": a}
+                    for c, d, a in wanted_mentions
+                ]
+        total = write_rows(self.connection, "ingest/links_replace", links, self.version)
         if mentioning:
             total += self.connection.write_all([
                 ("ingest/mentions_remove", {"ids": mentioning}),
-                *(("ingest/mentions", {"rows": p}) for p in batched(edges.mentions)),
-                ("ingest/touch_documents", {"ids": mentioning, "version": version}),
+                *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
+                (
+                    "ingest/touch_documents",
+                    {"ids": mentioning, "version": self.version},
+                ),
             ])
-        self.index.done("linked", edges.ids)
+        self.index.done("linked", undone)
         self.index.commit(every=SECONDS)
         return total
 
@@ -423,57 +417,6 @@ def _found(row: Any, finder: TermFinder) -> Found:
         found[0] |= title_names([row["title"]]).keys()
     named = zip(row["chunks"], found, strict=True)
     return row["id"], [(chunk[0], sorted(names)) for chunk, names in named]
-
-
-def _counted(
-    rows: Sequence[Mapping[str, Any]], terms: bool
-) -> list[tuple[str, int, set[str], Names | None]]:
-    """Return of each text its id, chunks, words, and the names that it counts."""
-    out = []
-    for row in rows:
-        text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
-        pieces = (text[start:end] for start, end in segments(spans))
-        # Its first chunk is found by its title, too.
-        words = words_in(f"{row['title']} {text}", row["targets"] or ())
-        names = counted_names(pieces) if terms else None
-        out.append((row["id"], len(spans), words, names))
-    return out
-
-
-def _named(
-    rows: Iterable[Mapping[str, Any]], names: _Names
-) -> list[tuple[str, Found | None]]:
-    """Return of each text its id, and its names where they may be others now."""
-    out: list[tuple[str, Found | None]] = []
-    for row in rows:
-        new = row["id"] in names.unnamed or names.appeared.find(row["text"])
-        out.append((row["id"], _found(row, names.all) if new else None))
-    return out
-
-
-def _edges(
-    part: Sequence[tuple[Mapping[str, Any], bool]],
-    found_by: tuple[TitleIndex, TitleFinder, _Names],
-) -> _Edges:
-    """Return the edges of texts, given with whether their names are asked for."""
-    titles, finder, names = found_by
-    named = _named([row for row, is_named in part if is_named], names)
-    edges = _Edges([row["id"] for row, _ in part], named, [], [], [], [])
-    for row, _ in part:
-        edges.unclear.extend(
-            f"{row['title']}: its link to {key!r} is left out, because several "
-            "documents have that title"
-            for key in sorted(set(filter(titles.is_shared, row["targets"])))
-        )
-        links, mentions = _wanted(row, titles, finder)
-        if links != [list(pair) for pair in row["links"]]:
-            edges.links.append({"id": row["id"], "links": links})
-        if mentions != sorted(tuple(m) for m in row["mentions"]):
-            edges.mentioning.append(row["id"])
-            edges.mentions.extend(
-                {"chunk": c, "document": d, "anchor": a} for c, d, a in mentions
-            )
-    return edges
 
 
 def _wanted(

@@ -48,6 +48,12 @@ _FORMAT = 3
 """Of the files; a spool of another is not gone on with."""
 
 _SQL = packaged(__package__, "spool.toml")
+_KINDS = ("similar", "themeSimilar")
+_VOID = {
+    "linkState": None,
+    **{f"{kind}{what}": None for kind in _KINDS for what in ("Method", "Recall")},
+}
+"""What is not known of a corpus before it is linked."""
 _PATCH: dict[str, Callable[[Any], dict[str, Any]]] = {
     "corpus_chunks": lambda p: {"chunks": p["chunks"]},
     "corpus_complete": lambda _: {"status": "complete"},
@@ -91,7 +97,7 @@ class Spool(Connection):
 
     def _begin(self, version: int, name: str = "") -> None:
         """Mark the corpus as unfinished; what was linked before this is void."""
-        self._patch({"version": version, "status": "unfinished", "linkState": None})
+        self._patch({"version": version, "status": "unfinished", **_VOID})
         self._do("DELETE FROM edge")
         self._run = 1
         shutil.rmtree(self.work, ignore_errors=True)
@@ -108,7 +114,8 @@ class Spool(Connection):
         )
         database.row_factory = sqlite3.Row
         database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
+        # Working files of linking are lasting too: none may know of lost edges.
+        database.execute("PRAGMA synchronous = FULL")
         return database
 
     @property
@@ -331,7 +338,11 @@ class Spool(Connection):
         tell: Callable[[int], None],
     ) -> None:
         """Write everything to column files, in order."""
-        with closing(self._opened()) as database, Seen() as shared:
+        with (
+            storage_errors(self.folder),
+            closing(self._opened()) as database,
+            Seen() as shared,
+        ):
             (text,) = database.execute("SELECT properties FROM corpus").fetchone()
             corpus = json.loads(text)
             created = datetime.fromisoformat(corpus["createdAt"])

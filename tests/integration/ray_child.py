@@ -17,6 +17,7 @@ from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import IngestOptions, RayEngine, ingest_corpus
 from knowtrail.ingest.ray_engine import ray_itself
+from knowtrail.ingest.similar_linking import _block
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
 
@@ -40,6 +41,12 @@ class SlowLines(JsonlSource):
         """Yield what a piece has, after half a second."""
         time.sleep(0.5)
         yield from super().part_items(part)
+
+
+def slow_block(start, search):
+    """Search a block of an index, after a while."""
+    time.sleep(3)
+    return _block(start, search)
 
 
 def cluster(version: str | None = None) -> None:

@@ -23,7 +23,6 @@ from knowtrail.ingest.corpus import delete_corpus
 from knowtrail.ingest.neighbour_index import ROWS, NeighbourIndex
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.ray_engine import RayEngine, ray_itself
-from knowtrail.ingest.similar_linking import _block
 from knowtrail.ingest.similarity import Comparison
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
@@ -32,7 +31,7 @@ from knowtrail.ingest.verify import corpus_digest
 from tests.command_line import ROOT, spawn
 from tests.databases import drop_vector_indexes
 from tests.dumps import multistream, page, pages
-from tests.integration.ray_child import CORPUS, OPTIONS, SlowEmbedder
+from tests.integration.ray_child import CORPUS, OPTIONS, SlowEmbedder, slow_block
 from tests.web_files import web_files
 
 if TYPE_CHECKING:
@@ -77,14 +76,14 @@ def _until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.05)
 
 
-def _workers(cluster: subprocess.Popen[str], work: str) -> list[psutil.Process]:
-    """Return the processes of workers that do something now."""
-    found = []
+def _killed(cluster: subprocess.Popen[str], work: str) -> bool:
+    """Kill a worker that does something now, and return whether there was one."""
     for process in psutil.Process(cluster.pid).children(recursive=True):
         with suppress(psutil.Error):  # it has ended by now
             if any(work in word for word in process.cmdline()):
-                found.append(process)
-    return found
+                process.kill()
+                return True
+    return False
 
 
 def test_kills_leave_the_digest_of_one_machine(
@@ -125,10 +124,9 @@ def test_kills_leave_the_digest_of_one_machine(
         return {p.name: p.stat().st_mtime_ns for p in work.glob("ray-*/*.parquet")}
 
     with drive("home") as driver:
-        _until(lambda: bool(_workers(cluster, "prepare_shard")), driver)
-        _workers(cluster, "prepare_shard")[0].kill()
+        _until(lambda: _killed(cluster, "prepare_shard"), driver)
         _until(lambda: len(made()) >= 1, driver)
-        _workers(cluster, "MapWorker")[0].kill()
+        _until(lambda: _killed(cluster, "MapWorker"), driver)
         before = len(made())
         _until(lambda: len(made()) > before, driver)
         cluster.stdin.write("one\n")
@@ -177,17 +175,15 @@ def test_workers_search_the_blocks_of_an_index(
         killed: list[int] = []
 
         def kill() -> None:
-            _until(lambda: bool(_workers(cluster, "_block")), cluster)
-            worker = _workers(cluster, "_block")[0]
-            worker.kill()
-            killed.append(worker.pid)
+            _until(lambda: _killed(cluster, "slow_block"), cluster)
+            killed.append(1)
 
         engine = RayEngine(address=address)
         engine._connect(ray, tmp_path)
         try:
             killer = Thread(target=kill)
             killer.start()
-            found = list(engine.mapped(_block, starts, search))
+            found = list(engine.mapped(slow_block, starts, search))
             killer.join()
         finally:
             ray.shutdown()

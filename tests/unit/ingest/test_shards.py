@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError, InputError, MissingExtraError
 from knowtrail.graph.files import held_file
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.ingest import ray_engine, shards
+from knowtrail.ingest import pipeline, ray_engine, shards
+from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.bulk.spool import Spool
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import Ingest
@@ -209,6 +211,42 @@ def test_an_ingest_by_shards_stores_the_same(
 
     assert _spooled(tmp_path / "there", source, RayEngine(shard=300)) == here
     assert len(run.made) > 1
+
+
+@pytest.mark.parametrize(
+    ("work", "seen"), [("home/work/bulk/linking", True), ("other", False)]
+)
+def test_workers_search_only_files_that_all_machines_share(
+    source: JsonlSource,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    work: str,
+    seen: bool,
+) -> None:
+    """What lies elsewhere is searched by the process that was started."""
+    taken: list[Any] = []
+
+    def linked(*_: object, **given: Any) -> Counters:
+        taken.append(given["mapped"])
+        return Counters()
+
+    monkeypatch.setattr(pipeline, "link_corpus", linked)
+    engine = RayEngine(shard=300)
+    with closing(Spool(tmp_path / "spool")) as spool:
+        Ingest(
+            spool,
+            CORPUS,
+            HashEmbedder(8),
+            run.settings,
+            IngestOptions(),
+            "incremental",
+            lambda *_: None,
+            work=tmp_path / work,
+            write=spool.write_documents,
+        ).run([source], engine)
+
+    assert taken == [engine.mapped if seen else in_turn]
 
 
 def test_finished_shards_are_not_made_again(source: JsonlSource, run: Run) -> None:
