@@ -189,6 +189,14 @@ class Cursor(Iterator[Record]):
             return row
         return [self._hydrate(value) for value in row]
 
+    def _rest(self) -> list[Record]:
+        """Return the rows that are left; the cursor moves once all are made."""
+        rows = self._rows[self._next :]
+        rest = [Record(self._keys, self._values(row)) for row in rows]
+        if rest:
+            self._next, self.current = len(self._rows), rest[-1]
+        return rest
+
     def evaluate(self, field: int | str = 0) -> Any:
         """Move on by one row and return one value of it, None where there is none."""
         record = next(self, None)
@@ -199,7 +207,7 @@ class Cursor(Iterator[Record]):
     def data(self, *keys: int | str) -> list[dict[str, Any]]:
         """Return the rows that are left as dictionaries, of all or of some columns."""
         if keys:
-            return [record.data(*keys) for record in self]
+            return [record.data(*keys) for record in self._rest()]
         rows, names = self._rows[self._next :], self._keys
         made = [dict(zip(names, self._values(row), strict=True)) for row in rows]
         if made:
@@ -217,15 +225,15 @@ class Cursor(Iterator[Record]):
 
     def to_table(self) -> Table:
         """Return the rows that are left as a table."""
-        return Table(self, self.keys())
+        return Table(self._rest(), self.keys())
 
     def to_subgraph(self) -> Subgraph | None:
         """Return all nodes, relationships and paths that are left; None without any."""
-        return _united(self)
+        return _united(self._rest())
 
     def to_ndarray(self, dtype: Any = None, order: str = "K") -> Any:
         """Return the rows that are left as an array of numpy."""
-        rows = list(map(list, self))
+        rows = list(map(list, self._rest()))
         return _imported("numpy").array(rows, dtype=dtype, order=order)
 
     def to_series(
@@ -233,7 +241,7 @@ class Cursor(Iterator[Record]):
     ) -> Any:
         """Return a column of the rows that are left as a series of pandas."""
         pandas = _imported("pandas")
-        values = [record[field] for record in self]
+        values = [record[field] for record in self._rest()]
         return pandas.Series(values, index=index, dtype=dtype)
 
     def to_data_frame(
@@ -242,14 +250,14 @@ class Cursor(Iterator[Record]):
         """Return the rows that are left, or some columns, as a data frame of pandas."""
         pandas = _imported("pandas")
         wanted = self.keys() if columns is None else list(columns)
-        rows = [record.values(*wanted) for record in self]
+        rows = [record.values(*wanted) for record in self._rest()]
         return pandas.DataFrame(rows, index=index, columns=wanted, dtype=dtype)
 
     def to_matrix(self, *, mutable: bool = False) -> Any:
         """Return the rows that are left as a matrix of sympy."""
         sympy = _imported("sympy")
         made = sympy.MutableMatrix if mutable else sympy.ImmutableMatrix
-        return made(list(map(list, self)))
+        return made(list(map(list, self._rest())))
 
     def __repr__(self) -> str:
         table = self.preview()

@@ -100,7 +100,8 @@ def cypher_escape(identifier: str) -> str:
 
 def as_map(pairs: Iterable[tuple[str, str]]) -> str:
     """Return a map in Cypher, of names and of the Cypher of their values."""
-    return f"{{{', '.join(f'{cypher_escape(key)}: {value}' for key, value in pairs)}}}"
+    text = ", ".join(f"{cypher_escape(key)}: {value}" for key, value in pairs)
+    return f"{{{text}}}"
 
 
 def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
@@ -111,8 +112,9 @@ def cypher_join(*clauses: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
     """
     parts = [clause_parts(clause) for clause in clauses if clause is not None]
     joined: dict[str, Any] = {}
-    for own in (*(own for _, own in parts), parameters):
+    for _, own in parts:
         add_parameters(joined, own)
+    add_parameters(joined, parameters)
     return "\n".join(text for text, _ in parts), joined
 
 
@@ -202,7 +204,11 @@ def _composite_text(value: Any, quote: str | None) -> str:
         axes = zip("xyz", map(_float_text, value), strict=False)
         return f"point({as_map([('srid', str(value.srid)), *axes])})"
     if isinstance(value, dict):
-        return as_map((k, cypher_repr(v, quote=quote)) for k, v in value.items())
+        pairs = (
+            f"{cypher_escape(key)}: {cypher_repr(item, quote=quote)}"
+            for key, item in value.items()
+        )
+        return f"{{{', '.join(pairs)}}}"
     if (text := _temporal_text(value)) is not None:
         return text
     if isinstance(value, list | tuple):

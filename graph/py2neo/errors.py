@@ -138,7 +138,10 @@ def _translation(error: Exception, where: str) -> Exception | None:
 
 def _from_server(error: ne.Neo4jError, where: str) -> Neo4jError:
     code, message = str(error.code or ""), str(error.message or first_line(error))
-    if code.endswith((".Security.Unauthorized", ".Security.AuthenticationRateLimit")):
+    if code in {
+        "Neo.ClientError.Security.Unauthorized",
+        "Neo.ClientError.Security.AuthenticationRateLimit",
+    }:
         msg = f"{where} refused the user name or password: {message}"
         return AuthenticationError(msg, code)
     kinds = {"ClientError": ClientError, "TransientError": TransientError}

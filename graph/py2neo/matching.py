@@ -429,7 +429,11 @@ class _Matcher(Generic[E]):
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._all: _Match[E] = self._match(graph)
+
+    @property
+    def _all(self) -> _Match[E]:
+        made: _Match[E] = self._match(self.graph)
+        return made
 
     def _identified(self, identity: Any) -> _Match[E]:
         function = identity_function([identity])

@@ -15,7 +15,7 @@ from knowtrail.graph.py2neo.errors import UnsupportedValueError
 from knowtrail.graph.settings import Settings
 
 _PORT = 7687
-_HELD = {"host", "password", "routing", "secure", "user", "verify"}
+_HELD = frozenset({"host", "password", "routing", "secure", "user", "verify"})
 """Settings that are held as they are given."""
 _KNOWN = _HELD | {"address", "auth", "port", "port_number", "protocol", "scheme", "uri"}
 _SUFFIXES = {"": (False, True), "s": (True, True), "ssc": (True, False)}
@@ -86,7 +86,8 @@ class ConnectionProfile(Mapping[str, Any]):
         for name in ("protocol", "scheme"):
             if name in given:
                 self._read_scheme(given[name])
-        vars(self).update({name: given[name] for name in _HELD & given.keys()})
+        for name in _HELD & given.keys():
+            setattr(self, name, given[name])
         if "address" in given:
             self.host, self.port = given["address"][:2]
         port = given.get("port", given.get("port_number", self.port))

@@ -29,10 +29,11 @@ class Table(list[Any]):
     """
 
     def __init__(self, records: Iterable[Any], keys: Iterable[str] | None = None):
+        if keys is None and hasattr(records, "keys"):
+            keys = records.keys()
         rows = [row if hasattr(row, "keys") else tuple(row) for row in records]
-        for source in (records, *rows[:1]):
-            if keys is None and hasattr(source, "keys"):
-                keys = source.keys()
+        if keys is None and rows and hasattr(rows[0], "keys"):
+            keys = rows[0].keys()
         if keys is None:
             msg = "The fields have no names: give Table(records, keys=[...])."
             raise InputError(msg)

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial, wraps
 from itertools import groupby, repeat
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import neo4j.graph
 
@@ -55,7 +54,7 @@ def _lasting(change: F) -> F:
     return make  # type: ignore[return-value]
 
 
-class Transaction(AbstractContextManager["Transaction"]):
+class Transaction:
     """Statements and changes that take effect together, or not at all.
 
     `Graph.begin` and `Graph.auto`, whose first statement is all of it, make one. As a
@@ -85,8 +84,12 @@ class Transaction(AbstractContextManager["Transaction"]):
         self._session = graph._session(readonly=readonly)
         self._closing = weakref.finalize(self, self._session.close)
         if not autocommit:
-            with self._undone_on_error():
-                self._bolt = self._session.begin_transaction()
+            with translated(graph.service.uri):
+                try:
+                    self._bolt = self._session.begin_transaction()
+                except BaseException:
+                    self._finish()
+                    raise
 
     @property
     def closed(self) -> bool:
@@ -266,6 +269,9 @@ class Transaction(AbstractContextManager["Transaction"]):
             for batch in batched((one.identity for one in entities), BATCH)
         )
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is not None:
             self.rollback()
@@ -325,7 +331,10 @@ def _merge_key(
 
 
 def _join(tx: Transaction, edges: Iterable[Relationship]) -> None:
-    name = attrgetter("__class__.__name__")
+
+    def name(edge: Relationship) -> str:
+        return type(edge).__name__
+
     local = [edge for edge in edges if not edge._bound_to(tx.graph)]
     for kind, group in groupby(sorted(local, key=name), key=name):
         members = list(group)
@@ -423,32 +432,44 @@ class _Hydrant:
         if isinstance(value, neo4j.graph.Path):
             sequence: list[Any] = [self._node(value.nodes[0])]
             for edge, node in zip(value.relationships, value.nodes[1:], strict=True):
-                sequence += [self._edge(edge), self._node(node)]
+                end = self._node(node)
+                sequence += [self._edge(edge), end]
             return Path._walked(sequence)
         return value
 
-    def _node(self, value: Any, *, is_end: bool = False) -> Node:
-        """Return a node; an end without anything may be one that was not met."""
-        # The driver has one object for a node wherever it stands in a result.
+    def _node(self, value: neo4j.graph.Node) -> Node:
         identity = value.element_id
-        if identity not in self._nodes:
-            node = self._nodes[identity] = Node._of(value.labels, dict(value.items()))
+        node = self._nodes.get(identity)
+        if node is None:
+            node = Node._of(value.labels, dict(value.items()))
             node._bind(self._graph, identity)
-            if is_end and not node._labels and not len(value):
-                node._stale = self
-                self._stale[identity] = node
-        elif not is_end and self._stale.pop(identity, None) is not None:
-            self._nodes[identity]._stale = None
-        return self._nodes[identity]
+            self._nodes[identity] = node
+        elif node._stale is not None:
+            _fill(node, value.labels, dict(value.items()))
+            self._stale.pop(identity, None)
+        return node
 
-    def _edge(self, value: Any) -> Relationship:
+    def _edge(self, value: neo4j.graph.Relationship) -> Relationship:
         identity = value.element_id
-        if identity not in self._edges:
-            start, end = (self._node(node, is_end=True) for node in value.nodes)
-            made = Relationship._of(value.type, (start, end), dict(value.items()))
-            made._bind(self._graph, identity)
-            self._edges[identity] = made
-        return self._edges[identity]
+        edge = self._edges.get(identity)
+        if edge is None:
+            ends = (self._end(value.nodes[0]), self._end(value.nodes[1]))
+            edge = Relationship._of(value.type, ends, dict(value.items()))
+            edge._bind(self._graph, identity)
+            self._edges[identity] = edge
+        return edge
+
+    def _end(self, value: Any) -> Node:
+        """Return the end of a relationship, known by identity unless it was met."""
+        node = self._nodes.get(value.element_id)
+        if node is None and (value.labels or len(value)):
+            return self._node(value)
+        if node is None:
+            node = Node._of((), {})
+            node._bind(self._graph, value.element_id)
+            node._stale = self
+            self._nodes[value.element_id] = self._stale[value.element_id] = node
+        return node
 
     def read_stale(self) -> None:
         """Read the nodes that are known by identity only; deleted ones stay empty."""
