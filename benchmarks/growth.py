@@ -194,6 +194,7 @@ def _settings_costs(size: int) -> Iterator[_Step]:
         connection = server.connection
         for m, ef in SETTINGS:
             start = time.perf_counter()
+            connection.run_schema("DROP INDEX chunk_embedding")
             apply_schema(
                 connection, dimensions=DIMENSIONS, hnsw={"m": m, "ef_construction": ef}
             )
