@@ -331,7 +331,8 @@ def _terms(rows: _Rows) -> TermsFound:
     # Each name is sent once, which is faster than once for each chunk that has it.
     # What is deleted meanwhile may come without its text or title.
     ((chunks, found, terms),) = rows
-    found, terms = _there(found, 1), _there(terms)
+    found = _there(found, 1)
+    terms = [row for row in _there(terms) if row[1]]  # named by a chunk still
     names: dict[int, list[str]] = {place: [] for place, *_ in found}
     for name, _, places in terms:
         for place in names.keys() & places:

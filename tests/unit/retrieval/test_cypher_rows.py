@@ -11,9 +11,9 @@ NEIGHBOUR = ["n", [0.0, 1.0], ["t"]]
 
 
 def test_terms_and_chunks_without_a_name_are_passed_over() -> None:
-    """A chunk that is gone has no names, and a term none to be counted by."""
+    """A gone chunk has no names, a gone term none, and one without chunks no rarity."""
     found = [[0, "c", "Text.", "Title"], [1, None, None, None]]
-    terms = [["tide", 2, [0, 1]], [None, 0, [0]]]
+    terms = [["tide", 2, [0, 1]], [None, 0, [0]], ["ebb", 0, [0]], ["reef", 0, []]]
     read = _terms([[7, found, terms]])
     assert read.named == {"c": ("tide",)}
     assert read.counts == {"tide": 2}
