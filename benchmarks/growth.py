@@ -196,7 +196,10 @@ def _settings_costs(size: int) -> Iterator[_Step]:
             start = time.perf_counter()
             connection.run_schema("DROP INDEX chunk_embedding")
             apply_schema(
-                connection, dimensions=DIMENSIONS, hnsw={"m": m, "ef_construction": ef}
+                connection,
+                dimensions=DIMENSIONS,
+                hnsw={"m": m, "ef_construction": ef},
+                whole=True,
             )
             took = _Took({}, time.perf_counter() - start, _index_recalls(server))
             yield f"m {m}, ef {ef}", took

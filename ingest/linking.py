@@ -34,14 +34,15 @@ def link_corpus(
     progress: Progress,
     unclear: Callable[[str], None] = lambda _told: None,
     mapped: Mapped = in_turn,
+    searched: Mapped = in_turn,
 ) -> Counters:
     """Make all edges between documents what they must be.
 
     Documents that are marked with the version are those that changed. What is left in
     `work` makes the next linking quick, and this one go on where it was killed.
     `unclear` is told of each link that is left out as its title is that of several
-    documents, in the documents that are read; `mapped` searches vectors, here or
-    elsewhere.
+    documents, in the documents that are read; `mapped` has functions read texts,
+    `searched` search vectors, here or elsewhere.
 
     Raises:
         IngestError: If another process changes the corpus meanwhile.
@@ -62,6 +63,7 @@ def link_corpus(
         work=work,
         progress=progress,
         unclear=unclear,
+        mapped=mapped,
     )
     for kind in (CHUNKS, THEMES):
         total += link_similar(
@@ -73,6 +75,6 @@ def link_corpus(
             former=former,
             work=work,
             progress=progress,
-            mapped=mapped,
+            mapped=searched,
         )
     return total

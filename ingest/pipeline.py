@@ -228,8 +228,8 @@ class Ingest:
             sources, self._order(), settings=self.settings, progress=self.progress
         ) as shards:
             shared = self._work.absolute().is_relative_to(engine.folder(self.settings))
-            mapped = engine.mapped if shared else in_turn
-            return self._ingest([shards], shards.items(), mapped)
+            searched = engine.mapped if shared else in_turn
+            return self._ingest([shards], shards.items(), engine.mapped, searched)
 
     def _open(self) -> None:
         self._embedder = served_embedder(self.connection, self.embedder)
@@ -276,6 +276,7 @@ class Ingest:
         sources: Sequence[Measured],
         items: Iterator[Item | ReadyDocument],
         mapped: Mapped = in_turn,
+        searched: Mapped = in_turn,
     ) -> IngestReport:
         with Seen() as seen, Background() as writer:
             with self._report.timed("documents"):
@@ -288,7 +289,7 @@ class Ingest:
             if self.cleanup == "full":
                 with self._report.timed("cleanup"):
                     self._delete_unseen(seen)
-        self._finish(mapped)
+        self._finish(mapped, searched)
         return self._report
 
     def _documents(
@@ -556,7 +557,7 @@ class Ingest:
                 ("ingest/redirects_remove", {"ids": part}),
             ])
 
-    def _finish(self, mapped: Mapped) -> None:
+    def _finish(self, mapped: Mapped, searched: Mapped) -> None:
         """Bring the edges between documents up to date, if anything changed."""
         (row,) = self.connection.read("ingest/corpus_read", name=self.corpus)
         if row["properties"]["status"] != "complete":
@@ -570,6 +571,7 @@ class Ingest:
                     progress=self.progress,
                     unclear=self._report.leave_link,
                     mapped=mapped,
+                    searched=searched,
                 )
             if not self._report.damage:
                 self._report.written += self.connection.write(

@@ -23,7 +23,6 @@ from knowtrail.graph.errors import IngestError, InputError, KnowtrailError
 from knowtrail.graph.extras import extra
 from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
-from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Damage
@@ -53,6 +52,8 @@ _LOCK, _SPILLED = "lock", "spilled"
 _PROGRESS = {"_finished", "_current", "position", "size"}
 """What a source knows of a reading of it."""
 _LOG = logging.getLogger(__name__)
+_KEPT: dict[Any, Any] = {}
+"""On a worker, what the parts of the latest call share."""
 SHARD = 8_000_000
 """Bytes of text that a shard is made of."""
 
@@ -143,9 +144,6 @@ class RayEngine:
     @contextmanager
     def _made(self, rows: list[dict[str, Any]], work: Work) -> Iterator[Iterator[str]]:
         """Yield the names of shards as they are made; start and stop Ray for all."""
-        if not rows:
-            yield iter(())
-            return
         ray = ray_itself()
         ours = not ray.is_initialized()
         with redirect_stdout(sys.stderr):  # Ray tells of nodes that are gone
@@ -164,13 +162,11 @@ class RayEngine:
     ) -> Iterator[Any]:
         """Yield what workers make of parts, with what these share, in their order.
 
-        It takes the Ray that made shards, and does it here where none was made.
+        It takes the Ray that makes shards.
         """
         ray, waiting = ray_itself(), deque[Any]()
-        if not ray.is_initialized():
-            yield from in_turn(call, parts, shared)
-            return
-        remote, given = ray.remote(max_retries=TRIES)(call), ray.put(shared)
+        remote = ray.remote(max_retries=TRIES)(_there).options(name=call.__name__)
+        given = [ray.put(shared)]
         most = 2 * int(ray.cluster_resources().get("CPU", 1))
 
         def first() -> Any:
@@ -181,7 +177,7 @@ class RayEngine:
 
         try:
             for part in parts:
-                waiting.append(remote.remote(part, given))
+                waiting.append(remote.remote(call, part, given))
                 if len(waiting) > most:
                     yield first()
             while waiting:
@@ -216,6 +212,8 @@ class RayEngine:
     def _names(
         self, ray: Any, rows: list[dict[str, Any]], work: Work
     ) -> Generator[str]:
+        if not rows:
+            return
         there = ray.cluster_resources()
         room = there.get("GPU", 0) / self.gpus if self.gpus else there.get("CPU", 1)
         if room < 1:
@@ -239,6 +237,15 @@ class RayEngine:
                 yield row["name"]
         except Exception as error:
             raise _told(error) from error
+
+
+def _there(call: Callable[[Any, Any], Any], part: Any, given: list[Any]) -> Any:
+    """Do a part on a worker, which keeps what it shares with other parts."""
+    (shared,) = given
+    if shared not in _KEPT:
+        _KEPT.clear()
+        _KEPT[shared] = ray_itself().get(shared)
+    return call(part, _KEPT[shared])
 
 
 def ray_itself() -> Any:

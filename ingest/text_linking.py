@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from knowtrail.graph.batches import batched
 from knowtrail.graph.db.connection import Counters
 from knowtrail.graph.errors import IngestError
+from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.corpus import stored_corpus, work_key
 from knowtrail.ingest.keys import content_key, normalise_title
 from knowtrail.ingest.mentions import Mention, TitleFinder, TitleIndex, chunk_mentions
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.cli.progress import Progress
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.ingest.background import Mapped
+    from knowtrail.ingest.terms import Names
     from knowtrail.ingest.text_index import Edges, Found, TextIndex
 
 _DOCUMENTS = 50
@@ -66,6 +69,7 @@ def link_texts(
     work: Path,
     progress: Progress,
     unclear: Callable[[str], None] = lambda _told: None,
+    mapped: Mapped = in_turn,
 ) -> Counters:
     """Make aliases, LINKS_TO, MENTIONS, terms and NAMES what they must be.
 
@@ -83,7 +87,9 @@ def link_texts(
         new_state=new_state,
     ) as index:
         connection.write("ingest/corpus_link_state", name=corpus, state=new_state)
-        linker = _TextLinker(connection, corpus, version, index, titles, progress)
+        linker = _TextLinker(
+            connection, corpus, version, index, titles, progress, mapped
+        )
         total = linker.link(terms, unclear)
         return total + linker.write_terms() if terms else total
 
@@ -144,14 +150,27 @@ class _Titles:
         }
 
 
-class _Names(NamedTuple):
-    """How names are found: in documents whose own are not known, and in others."""
+class _Finders(NamedTuple):
+    """What finds titles and names in texts; of the names, which appeared."""
 
-    # Those have other names than before only where one stands that appeared.
+    # Documents whose names are known have others only where one stands that appeared.
 
-    unnamed: set[str]
+    titles: TitleIndex
+    in_texts: TitleFinder
     appeared: TermFinder
-    all: TermFinder
+    names: TermFinder
+
+
+@dataclass(slots=True)
+class _Edges:
+    """What a document's text asks for; None is what stays as it is stored."""
+
+    id: str
+    kinds: set[Edges]
+    named: Found | None = None
+    links: list[list[str]] | None = None
+    mentions: list[tuple[str, str, str]] | None = None
+    unclear: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +181,7 @@ class _TextLinker:
     index: TextIndex
     titles: _Titles
     progress: Progress
+    mapped: Mapped
 
     def link(self, terms: bool, unclear: Callable[[str], None]) -> Counters:
         """Write aliases, links and mentions, and find the names in texts."""
@@ -190,26 +210,35 @@ class _TextLinker:
             for key in sorted(titles.names)
             if (target := titles.index.resolve(key))
         )
-        names = _Names(unnamed, TermFinder(appeared), TermFinder(index.names()))
-        linked = {i: kinds for i, kinds in undone if "linked" in kinds}
-        named_only = [identity for identity, _ in undone if identity not in linked]
-        for done, part in enumerate(batched(linked, _DOCUMENTS)):
-            self.progress("links", done * _DOCUMENTS, len(undone))
-            some = {identity: linked[identity] for identity in part}
-            total += self._edges_of(some, finder, names, unclear)
-        for done, part in enumerate(batched(named_only, _DOCUMENTS)):
-            self.progress("links", len(linked) + done * _DOCUMENTS, len(undone))
-            for row in self.connection.stream("ingest/term_sources", ids=part):
-                self._find(row, names)
-            index.commit(every=SECONDS)
-        self.progress("links", len(undone), len(undone))
+        finders = _Finders(
+            titles.index, finder, TermFinder(appeared), TermFinder(index.names())
+        )
+        kinds = dict(undone)
+        linked = [i for i in kinds if "linked" in kinds[i]]
+        others = [i for i in kinds if "linked" not in kinds[i]]
+        size, before = len(kinds), len(linked)
+        texts = chain(
+            self._texts("ingest/link_sources", linked, "links", size),
+            self._texts("ingest/term_sources", others, "links", size, before),
+        )
+        asked = (
+            [(row, kinds[row["id"]], row["id"] in unnamed) for row in part]
+            for part in texts
+        )
+        for edges in self.mapped(_edges, asked, finders):
+            total += self._write_edges(edges)
+            for told in chain.from_iterable(one.unclear for one in edges):
+                unclear(told)
+        self.progress("links", size, size)
         return total
 
-    def _find(self, row: Any, names: _Names) -> None:
-        if row["id"] in names.unnamed or names.appeared.find(row["text"]):
-            self.index.find(_found(row, names.all))
-        else:
-            self.index.done("named", [row["id"]])
+    def _texts(
+        self, name: str, ids: Iterable[str], stage: str, size: int, before: int = 0
+    ) -> Iterator[list[dict[str, Any]]]:
+        """Yield what is known of documents, a few at a time, with progress."""
+        for done, part in enumerate(batched(ids, _DOCUMENTS)):
+            self.progress(stage, before + done * _DOCUMENTS, size)
+            yield [dict(row) for row in self.connection.stream(name, ids=part)]
 
     def _containing(self, phrases: Mapping[str, Sequence[str]]) -> Iterator[str]:
         """Yield the documents whose text has one of the phrases for it."""
@@ -221,62 +250,45 @@ class _TextLinker:
     def _read(
         self, identities: Sequence[str], known: Collection[str], terms: bool
     ) -> None:
-        for done, part in enumerate(batched(identities, _DOCUMENTS)):
-            self.progress("words", done * _DOCUMENTS, len(identities))
-            for row in self.connection.stream("ingest/term_sources", ids=part):
-                text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
-                pieces = (text[start:end] for start, end in segments(spans))
+        size = len(identities)
+        texts = self._texts("ingest/term_sources", identities, "words", size)
+        for found in self.mapped(_counted, texts, terms):
+            for identity, chunks, words, names in found:
                 self.index.add(
-                    row["id"],
-                    content=self.titles.hashes[row["id"]],
-                    chunks=len(spans),
-                    # Its first chunk is found by its title, too.
-                    words=words_in(f"{row['title']} {text}", row["targets"] or ()),
-                    names=counted_names(pieces) if terms else None,
-                    appears=row["id"] not in known,
+                    identity,
+                    content=self.titles.hashes[identity],
+                    chunks=chunks,
+                    words=words,
+                    names=names,
+                    appears=identity not in known,
                 )
         self.index.commit()
         if identities:
-            self.progress("words", len(identities), len(identities))
+            self.progress("words", size, size)
 
-    def _edges_of(
-        self,
-        undone: Mapping[str, set[Edges]],
-        finder: TitleFinder,
-        names: _Names,
-        unclear: Callable[[str], None],
-    ) -> Counters:
+    def _write_edges(self, edges: Sequence[_Edges]) -> Counters:
         """Write links and mentions of some documents, and note their names."""
-        links, mentioning, mentions = [], [], []
-        for row in self.connection.stream("ingest/link_sources", ids=list(undone)):
-            if "named" in undone[row["id"]]:
-                self._find(row, names)
-            for key in sorted(set(filter(self.titles.index.is_shared, row["targets"]))):
-                unclear(
-                    f"{row['title']}: its link to {key!r} is left out, because several "
-                    "documents have that title"
-                )
-            wanted_links, wanted_mentions = _wanted(row, self.titles.index, finder)
-            if wanted_links != [list(pair) for pair in row["links"]]:
-                links.append({"id": row["id"], "links": wanted_links})
-            if wanted_mentions != sorted(tuple(m) for m in row["mentions"]):
-                mentioning.append(row["id"])
-                mentions += [
-                    {"chunk": c, "document": d, "anchor": a}
-                    for c, d, a in wanted_mentions
-                ]
-        total = write_rows(self.connection, "ingest/links_replace", links, self.version)
+        index, version = self.index, self.version
+        for one in edges:
+            if one.named:
+                index.find(one.named)
+        index.done("named", [e.id for e in edges if "named" in e.kinds and not e.named])
+        links = [{"id": e.id, "links": e.links} for e in edges if e.links is not None]
+        mentioning = [e.id for e in edges if e.mentions is not None]
+        mentions = [
+            {"chunk": c, "document": d, "anchor": a}
+            for one in edges
+            for c, d, a in one.mentions or ()
+        ]
+        total = write_rows(self.connection, "ingest/links_replace", links, version)
         if mentioning:
             total += self.connection.write_all([
                 ("ingest/mentions_remove", {"ids": mentioning}),
                 *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
-                (
-                    "ingest/touch_documents",
-                    {"ids": mentioning, "version": self.version},
-                ),
+                ("ingest/touch_documents", {"ids": mentioning, "version": version}),
             ])
-        self.index.done("linked", undone)
-        self.index.commit(every=SECONDS)
+        index.done("linked", [one.id for one in edges if "linked" in one.kinds])
+        index.commit(every=SECONDS)
         return total
 
     def write_terms(self) -> Counters:
@@ -417,6 +429,45 @@ def _found(row: Any, finder: TermFinder) -> Found:
         found[0] |= title_names([row["title"]]).keys()
     named = zip(row["chunks"], found, strict=True)
     return row["id"], [(chunk[0], sorted(names)) for chunk, names in named]
+
+
+def _counted(
+    rows: Sequence[Mapping[str, Any]], terms: bool
+) -> list[tuple[str, int, set[str], Names | None]]:
+    """Return of each text its id, chunks, words, and the names that it counts."""
+    out = []
+    for row in rows:
+        text, spans = row["text"], [(c[1], c[2]) for c in row["chunks"]]
+        pieces = (text[start:end] for start, end in segments(spans))
+        # Its first chunk is found by its title, too.
+        words = words_in(f"{row['title']} {text}", row["targets"] or ())
+        names = counted_names(pieces) if terms else None
+        out.append((row["id"], len(spans), words, names))
+    return out
+
+
+def _edges(
+    part: Iterable[tuple[Mapping[str, Any], set[Edges], bool]], by: _Finders
+) -> list[_Edges]:
+    """Return what texts ask for, given with what, and whether names are not known."""
+    out = []
+    for row, kinds, unnamed in part:
+        edges = _Edges(row["id"], kinds)
+        if "named" in kinds and (unnamed or by.appeared.find(row["text"])):
+            edges.named = _found(row, by.names)
+        if "linked" in kinds:
+            links, mentions = _wanted(row, by.titles, by.in_texts)
+            if links != [list(pair) for pair in row["links"]]:
+                edges.links = links
+            if mentions != sorted(tuple(m) for m in row["mentions"]):
+                edges.mentions = mentions
+            edges.unclear = [
+                f"{row['title']}: its link to {key!r} is left out, because several "
+                "documents have that title"
+                for key in sorted(set(filter(by.titles.is_shared, row["targets"])))
+            ]
+        out.append(edges)
+    return out
 
 
 def _wanted(

@@ -15,11 +15,12 @@ from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import KnowtrailError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
-from knowtrail.ingest import IngestOptions, RayEngine, ingest_corpus
+from knowtrail.ingest import IngestOptions, RayEngine, ingest_corpus, text_linking
 from knowtrail.ingest.ray_engine import ray_itself
 from knowtrail.ingest.similar_linking import _block
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
+from knowtrail.ingest.text_linking import _counted, _edges
 
 CORPUS = "rays"
 OPTIONS = IngestOptions(themes="none")
@@ -49,6 +50,18 @@ def slow_block(start, search):
     return _block(start, search)
 
 
+def slow_counted(rows, terms):
+    """Count the names of some texts, after a while."""
+    time.sleep(0.5)
+    return _counted(rows, terms)
+
+
+def slow_edges(part, by):
+    """Find what some texts ask for, after a while."""
+    time.sleep(0.5)
+    return _edges(part, by)
+
+
 def cluster(version: str | None = None) -> None:
     """Be the machines of a cluster, of another version of Ray if told so."""
     ray = ray_itself()
@@ -73,6 +86,7 @@ def cluster(version: str | None = None) -> None:
 def ingest(uri: str, home: str, address: str, work: str, file: str) -> int:
     """Ingest; return 3 with one line of error where it fails."""
     settings = Settings.from_env(uri=uri, home=Path(home))
+    text_linking._counted, text_linking._edges = slow_counted, slow_edges
     with Connection.open(settings) as connection:
         try:
             report = ingest_corpus(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -92,7 +93,7 @@ def test_kills_leave_the_digest_of_one_machine(
     tmp_path: Path,
     cluster: subprocess.Popen[str],
 ) -> None:
-    """A worker that reads, one that embeds, a node, the driver: nothing is lost."""
+    """Workers that read, embed and link, a node, the driver: nothing is lost."""
     drop_vector_indexes(connection)
     file = tmp_path / "rows.jsonl"
     rows = [
@@ -142,6 +143,8 @@ def test_kills_leave_the_digest_of_one_machine(
         again = made()
         with drive("other-home") as second:
             _, told = second.communicate(timeout=120)
+        for work_of_linking in ("slow_counted", "slow_edges"):
+            _until(partial(_killed, cluster, work_of_linking), driver)
         out, err = driver.communicate(timeout=300)
 
     assert (second.returncode, "is being written by" in told) == (3, True), told
@@ -198,6 +201,25 @@ def test_workers_search_the_blocks_of_an_index(
         assert np.array_equal(one.rows, other.rows)
         assert np.array_equal(one.columns, other.columns)
         assert np.array_equal(one.scores, other.scores)
+
+
+def test_what_memory_does_not_hold_goes_to_the_folder_of_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Ray that is started here spills there, and reads it back."""
+    ray = ray_itself()
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(ray, "init", partial(ray.init, object_store_memory=80 << 20))
+    RayEngine()._connect(ray, tmp_path / "spilled")
+    try:
+        kept = [ray.put(np.full(10_000_000, n, dtype=np.uint8)) for n in range(20)]
+        found = [int(ray.get(one).max()) for one in kept]
+        spilled = [path for path in tmp_path.rglob("*") if path.is_file()]
+    finally:
+        ray.shutdown()
+
+    assert found == list(range(20))
+    assert sum(path.stat().st_size for path in spilled) > 50_000_000
 
 
 def test_a_cluster_of_another_version_is_refused() -> None:

@@ -91,6 +91,10 @@ def _in_this_process(rows: list[dict[str, Any]], work: Work) -> Iterator[str]:
         yield embed(prepare_shard(row, work))["name"]
 
 
+def _mapped_here(call: Any, parts: Any, shared: Any) -> Iterator[Any]:
+    yield from in_turn(call, parts, shared)
+
+
 class Run:
     """A run of the engine, its workers in this process."""
 
@@ -109,6 +113,7 @@ class Run:
             yield _in_this_process(rows, work)
 
         monkeypatch.setattr(RayEngine, "_made", workers)
+        monkeypatch.setattr(RayEngine, "mapped", staticmethod(_mapped_here))
 
     def items(self, source: Any, order: Order, *, most: int | None = None) -> list[Any]:
         """Return what the shards have; stop as a kill does after so many."""
@@ -228,7 +233,7 @@ def test_workers_search_only_files_that_all_machines_share(
     taken: list[Any] = []
 
     def linked(*_: object, **given: Any) -> Counters:
-        taken.append(given["mapped"])
+        taken.append(given["searched"])
         return Counters()
 
     monkeypatch.setattr(pipeline, "link_corpus", linked)
