@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.db.connection import Connection
     from knowtrail.graph.models.embedders import Embedder
+    from knowtrail.ingest.ray_engine import RayEngine
     from knowtrail.ingest.records import Source
     from knowtrail.ingest.report import IngestReport
 
@@ -193,6 +194,7 @@ def loaded_by(
     *,
     source: Source | None = None,
     embedder: Embedder | None = None,
+    engine: RayEngine | None = None,
 ) -> IngestReport:
     """Ingest generated chunks by a door, until the indexes are made."""
     sources = [source or Generated(size // SENTENCES)]
@@ -201,6 +203,7 @@ def loaded_by(
         "embedder": embedder or Ready(),
         "settings": settings,
         "options": OPTIONS,
+        "engine": engine,
     }
     with ExitStack() as stack:
         connection = stack.enter_context(open_connection(settings, stay=True))

@@ -16,14 +16,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measure import Table, served, spread
+from bulk import loaded_by
+from measure import Table, spread
 from sample import CORPUS, OPTIONS, copied_pages, generated
 
 from knowtrail.graph.cli.progress import silent
 from knowtrail.graph.models.embedders import named_embedder
-from knowtrail.ingest.corpus import delete_corpus
-from knowtrail.ingest.pipeline import ingest_corpus
-from knowtrail.ingest.ray_engine import RayEngine, ray_itself
+from knowtrail.graph.server.folder import stop_server
+from knowtrail.graph.session import open_connection
+from knowtrail.graph.settings import Settings
+from knowtrail.ingest.ray_engine import SHARD, RayEngine, ray_itself
 from knowtrail.ingest.shards import Order
 from knowtrail.ingest.sources.dump import DumpSource
 from knowtrail.ingest.sources.jsonl import JsonlSource
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knowtrail.graph.models.embedders import Embedder
-    from knowtrail.graph.settings import Settings
 
     Pages = DumpSource | JsonlSource
 
@@ -44,6 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, help="generated ones (default 400)")
     parser.add_argument("--copies", type=int, help="of the sample's pages, instead")
     parser.add_argument("--embedder", default="hash:64")
+    parser.add_argument(
+        "--door", choices=("bolt", "bulk"), default="bolt", help="into the database"
+    )
     parser.add_argument(
         "--rounds", type=int, default=1, help="times that shards are made alone (1)"
     )
@@ -103,6 +107,29 @@ def _started(workers: int) -> Iterator[float]:
         ray_itself().shutdown()
 
 
+def _whole(
+    door: str,
+    source: Pages,
+    settings: Settings,
+    embedder: Embedder,
+    engine: RayEngine,
+    workers: int,
+) -> tuple[float, str, str, str]:
+    """Ingest into an empty server; return the seconds, by stage too, and the digest."""
+    given = {"source": source, "embedder": embedder}
+    try:
+        report = loaded_by(
+            door, 0, settings, engine=engine if workers else None, **given
+        )
+        with open_connection(settings) as connection:
+            digest = corpus_digest(connection, CORPUS).value[:8]
+    finally:
+        stop_server(settings.home)
+    stages = ", ".join(f"{name} {took:.0f}" for name, took in report.seconds.items())
+    whole = sum(report.seconds.values())
+    return whole, stages, f"{whole:.1f}", digest
+
+
 def run(given: argparse.Namespace) -> None:
     """Measure and print the table."""
     count = given.documents or (20 if given.small else 400)
@@ -111,36 +138,28 @@ def run(given: argparse.Namespace) -> None:
     table = Table(
         title=f"ray: {what}, {given.embedder}",
         columns=(
-            "engine", "start of Ray, s", "shards alone, s", "documents, s", "whole, s",
+            "engine", "start of Ray, s", "shards alone, s", "stages, s", "whole, s",
             "digest",
         ),
     )  # fmt: skip
     embedder = named_embedder(given.embedder)
     alone, whole = dict[int, list[float]](), dict[int, float]()
-    with tempfile.TemporaryDirectory() as folder, served() as server:
-        source, size = _source(Path(folder), count, given.copies)
-        engine = RayEngine(shard=size)
+    with tempfile.TemporaryDirectory(prefix="knowtrail-benchmark-") as name:
+        folder = Path(name)
+        source, size = _source(folder, count, given.copies)
+        engine = RayEngine(shard=min(size, SHARD))
         for workers in given.workers[given.alone :]:
+            settings = Settings.from_env(env={}, home=folder / f"home-{workers}")
             with _started(workers) as started:
                 alone[workers] = [
-                    _alone(engine, source, server.settings, embedder)
+                    _alone(engine, source, settings, embedder)
                     for _ in range(given.rounds if workers else 0)
                 ]
                 told = ["", "", ""]
                 if not given.alone:
-                    report = ingest_corpus(
-                        server.connection,
-                        [source],
-                        corpus=CORPUS,
-                        embedder=embedder,
-                        settings=server.settings,
-                        options=OPTIONS,
-                        engine=engine if workers else None,
+                    whole[workers], *told = _whole(
+                        given.door, source, settings, embedder, engine, workers
                     )
-                    whole[workers] = sum(report.seconds.values())
-                    digest = corpus_digest(server.connection, CORPUS).value[:8]
-                    documents = report.seconds["documents"]
-                    told = [f"{documents:.1f}", f"{whole[workers]:.1f}", digest]
             table.add(
                 f"ray, {workers} CPUs" if workers else "local",
                 f"{started:.1f}",
@@ -148,9 +167,6 @@ def run(given: argparse.Namespace) -> None:
                 *told,
             )
             print(table.rows[-1], flush=True)
-            if whole:
-                work = server.settings.home / "work"
-                delete_corpus(server.connection, CORPUS, work=work)
         if alone.get(1) and alone.get(2):
             ratio = statistics.median(alone[1]) / statistics.median(alone[2])
             table.notes.append(f"Shards alone, 1 CPU over 2: {ratio:.2f}x.")
@@ -160,4 +176,4 @@ def run(given: argparse.Namespace) -> None:
             for workers in given.workers
             if workers and 0 in whole
         ]
-        table.print(server)
+        table.print()

@@ -121,7 +121,8 @@ def ingest_corpus(
             replaces them with all that was derived from them; `full` also deletes
             documents and redirects that are gone from the sources.
         progress: Told of each stage.
-        engine: Reads, parses and embeds in other processes; None does it here.
+        engine: Reads, parses, embeds and compares in other processes; None does it
+            here.
         work: Folder for working files, the same each time, for the next change reads
             what the last one left there; None is below the home folder.
         filters: Properties that filters name, declared as `apply_schema` does it where

@@ -1,4 +1,4 @@
-"""Reading, parsing and embedding on the machines of a Ray cluster.
+"""Reading, parsing, embedding and parts of linking on the machines of a Ray cluster.
 
 The input is cut into pieces, and workers make a shard of each: a file in a folder that
 all machines share. The process that was started stores them in the order of the input,
@@ -17,12 +17,14 @@ import sys
 from collections import deque
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.errors import IngestError, InputError, KnowtrailError
 from knowtrail.graph.extras import extra
 from knowtrail.graph.files import held_file, private_folder, write_file
 from knowtrail.graph.settings import Settings, environment, quiet_ray
+from knowtrail.ingest.background import in_turn
 from knowtrail.ingest.embedding import AT_ONCE
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Damage
@@ -34,6 +36,7 @@ from knowtrail.ingest.shards import (
     ReadyDocument,
     ShardEmbedder,
     Work,
+    check_code,
     code_key,
     prepare_shard,
     shard_items,
@@ -52,15 +55,15 @@ _LOCK, _SPILLED = "lock", "spilled"
 _PROGRESS = {"_finished", "_current", "position", "size"}
 """What a source knows of a reading of it."""
 _LOG = logging.getLogger(__name__)
-_KEPT: dict[Any, Any] = {}
-"""On a worker, what the parts of the latest call share."""
 SHARD = 8_000_000
 """Bytes of text that a shard is made of."""
+FEW = 3
+"""Parts from which on workers do them: what they share travels first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RayEngine:
-    """Where and how documents are made ready.
+    """Where and how documents are made ready, and their texts compared.
 
     Attributes:
         address: The cluster, `HOST:PORT`; None takes that of `RAY_ADDRESS`, else starts
@@ -162,12 +165,21 @@ class RayEngine:
     ) -> Iterator[Any]:
         """Yield what workers make of parts, with what these share, in their order.
 
-        It takes the Ray that makes shards.
+        It takes the Ray that makes shards, a process for each of its CPUs. Where there
+        are fewer parts than `FEW`, they are done here.
         """
+        left = iter(parts)
+        few = list(islice(left, FEW))
+        if len(few) < FEW:
+            yield from in_turn(call, few, shared)
+            return
         ray, waiting = ray_itself(), deque[Any]()
-        remote = ray.remote(max_retries=TRIES)(_there).options(name=call.__name__)
-        given = [ray.put(shared)]
-        most = 2 * int(ray.cluster_resources().get("CPU", 1))
+        size = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        made = ray.remote(
+            max_restarts=TRIES, max_task_retries=TRIES, scheduling_strategy="SPREAD"
+        )(_Worker)
+        given = ray.put(shared)
+        workers = [made.remote(call, given, code_key()) for _ in range(size)]
 
         def first() -> Any:
             try:
@@ -176,15 +188,16 @@ class RayEngine:
                 raise _told(error) from error
 
         try:
-            for part in parts:
-                waiting.append(remote.remote(call, part, given))
-                if len(waiting) > most:
+            for number, part in enumerate(chain(few, left)):
+                do = workers[number % size].do.options(name=call.__name__)
+                waiting.append(do.remote(part))
+                if len(waiting) > 2 * size:
                     yield first()
             while waiting:
                 yield first()
         finally:
-            for left in waiting:
-                ray.cancel(left)
+            for worker in workers:  # with all that they hold
+                ray.kill(worker)
 
     def _connect(self, ray: Any, spilled: Path) -> None:
         options: dict[str, Any] = {"address": self.address}
@@ -239,13 +252,18 @@ class RayEngine:
             raise _told(error) from error
 
 
-def _there(call: Callable[[Any, Any], Any], part: Any, given: list[Any]) -> Any:
-    """Do a part on a worker, which keeps what it shares with other parts."""
-    (shared,) = given
-    if shared not in _KEPT:
-        _KEPT.clear()
-        _KEPT[shared] = ray_itself().get(shared)
-    return call(part, _KEPT[shared])
+class _Worker:
+    """On a machine of the cluster, does parts of a call, with what these share."""
+
+    def __init__(
+        self, call: Callable[[Any, Any], Any], shared: object, code: str
+    ) -> None:
+        self._call, self._shared, self._code = call, shared, code
+
+    def do(self, part: object) -> object:
+        """Return what the call makes of a part, by the code of the caller's machine."""
+        check_code(self._code)
+        return self._call(part, self._shared)
 
 
 def ray_itself() -> Any:

@@ -242,11 +242,16 @@ def shard_items(path: Path) -> Iterator[Item | ReadyDocument]:
                 yield _read(json.loads(line), vectors)
 
 
-def _check(work: Work) -> None:
-    """Refuse to work with other code, or into a folder of this machine alone."""
-    if code_key() != work.code:
+def check_code(code: str) -> None:
+    """Refuse to work with other code than that of this key."""
+    if code_key() != code:
         msg = f"{gethostname()} has another version of Knowtrail: install the same."
         raise InputError(msg)
+
+
+def _check(work: Work) -> None:
+    """Refuse to work with other code, or into a folder of this machine alone."""
+    check_code(work.code)
     found = None
     with suppress(OSError, ValueError, KeyError):
         found = json.loads((work.folder / MANIFEST).read_text("utf-8"))["token"]

@@ -112,7 +112,7 @@ def counted_names(texts: Iterable[str]) -> Names:
             seen, before = labels[label]
             labels[label] = seen + 1, before + sure
         small.update(small_words(text))
-    return labels, small
+    return dict(labels), small
 
 
 class NameTally:

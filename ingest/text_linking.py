@@ -162,7 +162,7 @@ class _Finders(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Edges:
+class _Asked:
     """What a document's text asks for; None is what stays as it is stored."""
 
     id: str
@@ -221,13 +221,13 @@ class _TextLinker:
             self._texts("ingest/link_sources", linked, "links", size),
             self._texts("ingest/term_sources", others, "links", size, before),
         )
-        asked = (
+        parts = (
             [(row, kinds[row["id"]], row["id"] in unnamed) for row in part]
             for part in texts
         )
-        for edges in self.mapped(_edges, asked, finders):
-            total += self._write_edges(edges)
-            for told in chain.from_iterable(one.unclear for one in edges):
+        for some in self.mapped(_edges, parts, finders):
+            total += self._write_edges(some)
+            for told in chain.from_iterable(one.unclear for one in some):
                 unclear(told)
         self.progress("links", size, size)
         return total
@@ -266,18 +266,18 @@ class _TextLinker:
         if identities:
             self.progress("words", size, size)
 
-    def _write_edges(self, edges: Sequence[_Edges]) -> Counters:
+    def _write_edges(self, asked: Sequence[_Asked]) -> Counters:
         """Write links and mentions of some documents, and note their names."""
         index, version = self.index, self.version
-        for one in edges:
+        for one in asked:
             if one.named:
                 index.find(one.named)
-        index.done("named", [e.id for e in edges if "named" in e.kinds and not e.named])
-        links = [{"id": e.id, "links": e.links} for e in edges if e.links is not None]
-        mentioning = [e.id for e in edges if e.mentions is not None]
+        index.done("named", [e.id for e in asked if "named" in e.kinds and not e.named])
+        links = [{"id": e.id, "links": e.links} for e in asked if e.links is not None]
+        mentioning = [e.id for e in asked if e.mentions is not None]
         mentions = [
             {"chunk": c, "document": d, "anchor": a}
-            for one in edges
+            for one in asked
             for c, d, a in one.mentions or ()
         ]
         total = write_rows(self.connection, "ingest/links_replace", links, version)
@@ -287,7 +287,7 @@ class _TextLinker:
                 *(("ingest/mentions", {"rows": part}) for part in batched(mentions)),
                 ("ingest/touch_documents", {"ids": mentioning, "version": version}),
             ])
-        index.done("linked", [one.id for one in edges if "linked" in one.kinds])
+        index.done("linked", [one.id for one in asked if "linked" in one.kinds])
         index.commit(every=SECONDS)
         return total
 
@@ -448,25 +448,25 @@ def _counted(
 
 def _edges(
     part: Iterable[tuple[Mapping[str, Any], set[Edges], bool]], by: _Finders
-) -> list[_Edges]:
+) -> list[_Asked]:
     """Return what texts ask for, given with what, and whether names are not known."""
     out = []
     for row, kinds, unnamed in part:
-        edges = _Edges(row["id"], kinds)
+        asked = _Asked(row["id"], kinds)
         if "named" in kinds and (unnamed or by.appeared.find(row["text"])):
-            edges.named = _found(row, by.names)
+            asked.named = _found(row, by.names)
         if "linked" in kinds:
             links, mentions = _wanted(row, by.titles, by.in_texts)
             if links != [list(pair) for pair in row["links"]]:
-                edges.links = links
+                asked.links = links
             if mentions != sorted(tuple(m) for m in row["mentions"]):
-                edges.mentions = mentions
-            edges.unclear = [
+                asked.mentions = mentions
+            asked.unclear = [
                 f"{row['title']}: its link to {key!r} is left out, because several "
                 "documents have that title"
                 for key in sorted(set(filter(by.titles.is_shared, row["targets"])))
             ]
-        out.append(edges)
+        out.append(asked)
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import sys
 from contextlib import closing, contextmanager
@@ -91,8 +92,14 @@ def _in_this_process(rows: list[dict[str, Any]], work: Work) -> Iterator[str]:
         yield embed(prepare_shard(row, work))["name"]
 
 
+def _sent(value: Any) -> Any:
+    """Return what a value is on another machine."""
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - its own
+
+
 def _mapped_here(call: Any, parts: Any, shared: Any) -> Iterator[Any]:
-    yield from in_turn(call, parts, shared)
+    """Do what workers do, with what travels to them and back."""
+    yield from map(_sent, in_turn(call, map(_sent, parts), _sent(shared)))
 
 
 class Run:
