@@ -25,7 +25,7 @@ from rdflib.term import Literal, Node, URIRef, Variable
 
 from knowtrail.graph.errors import KnowtrailError, RdfError
 from knowtrail.graph.rdf.expressions import check_query, comparable
-from knowtrail.graph.rdf.patterns import Alternative, block_of
+from knowtrail.graph.rdf.patterns import Alternative, Block, block_of
 from knowtrail.graph.rdf.plan import Component, Plan, batches, numbered_all
 from knowtrail.graph.rdf.run import PrefixesChangedError
 from knowtrail.graph.rdf.translation import ask
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.parserutils import CompValue
 
     from knowtrail.graph.rdf.patterns import Pattern
-    from knowtrail.graph.rdf.values import Solution
+    from knowtrail.graph.rdf.values import Numbered, Solution
 
+    Rows = Iterable[FrozenBindings]
 
 _EXISTENCE = frozenset({"Builtin_EXISTS", "Builtin_NOTEXISTS"})
 READ_ONLY = "The graph is read-only here: change it with Cypher, ingest or rdf import."
@@ -174,15 +175,15 @@ def _plans_of(
     return found if all(plan.fits for plan in found) else None
 
 
-def _block_of(part: CompValue) -> tuple[Alternative, ...] | None:
+def _block_of(part: CompValue) -> Block | None:
     kept = vars(part)
     if _NAME not in kept:
         kept[_NAME] = block_of(part)
-    found: tuple[Alternative, ...] | None = kept[_NAME]
+    found: Block | None = kept[_NAME]
     return found
 
 
-def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
+def _plain_block(part: CompValue) -> Block | None:
     """Return a block without patterns that need not match, None where it is none."""
     block = _block_of(part)
     return None if block is None or any(one.optional for one in block) else block
@@ -190,7 +191,7 @@ def _plain_block(part: CompValue) -> tuple[Alternative, ...] | None:
 
 def _solved(
     run: Any, ctx: QueryContext, plans: Sequence[Plan], rows: Sequence[Solution]
-) -> Iterator[tuple[int, Solution]]:
+) -> Numbered:
     graph: Any = ctx.graph
     return numbered_all(plans, run, graph.triples, rows)
 
@@ -321,7 +322,7 @@ def _watched(run: Any, rows: Iterable[Any]) -> Iterator[Any]:
 
 def _block(
     run: Any, ctx: QueryContext, part: CompValue, *, bounds: Any = ()
-) -> Iterator[FrozenBindings] | None:
+) -> Rows | None:
     """Return the solutions of a block, None where the part is none."""
     block = _block_of(part)
     if part.name == "BGP" and not part.triples:
@@ -333,9 +334,7 @@ def _block(
     return (FrozenBindings(ctx, row) for _, row in rows)
 
 
-def _aggregate(
-    run: Any, ctx: QueryContext, part: CompValue
-) -> Iterable[FrozenBindings]:
+def _aggregate(run: Any, ctx: QueryContext, part: CompValue) -> Rows:
     """Return the groups of an aggregation, counted by the database where it can."""
     patterns = _counted_patterns(part)
     known = dict(ctx.bindings.items())
@@ -348,19 +347,17 @@ def _aggregate(
     return _watched(run, evaluate.evalAggregateJoin(ctx, part))
 
 
-def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Iterator[FrozenBindings]:
+def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Rows:
     """Yield the solutions that pass a filter; what EXISTS asks is asked in batches."""
-    rows: Iterable[FrozenBindings] | None
-    rows = _block(run, ctx, part.p, bounds=_bounds(part.expr))
-    if rows is None:
-        rows = evaluate.evalPart(ctx, part.p)
+    found = _block(run, ctx, part.p, bounds=_bounds(part.expr))
+    rows: Rows = found or evaluate.evalPart(ctx, part.p)
     demanded = _demanded(part.expr)
     rest = [one for one in demanded if _existence(one) is None]
 
     def seen(row: FrozenBindings) -> FrozenBindings:
         return row if part.no_isolated_scope else row.forget(ctx, _except=part._vars)
 
-    passed: Iterator[FrozenBindings] = (
+    passed: Rows = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
     for test in demanded:
@@ -374,9 +371,9 @@ def _existing(
     ctx: QueryContext,
     name: str,
     asked: tuple[Any, Any],
-    rows: Iterable[FrozenBindings],
+    rows: Rows,
     seen: Callable[[FrozenBindings], FrozenBindings],
-) -> Iterator[FrozenBindings]:
+) -> Rows:
     block, condition = asked
     for batch, solutions in _extended(run, ctx, block, rows, seen):
         matched = {
@@ -413,8 +410,8 @@ def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:
 def _extended(
     run: Any,
     ctx: QueryContext,
-    block: Sequence[Alternative],
-    rows: Iterable[FrozenBindings],
+    block: Block,
+    rows: Rows,
     seen: Callable[[FrozenBindings], FrozenBindings] = lambda row: row,
 ) -> Iterator[tuple[Sequence[Any], Iterator[tuple[int, Any]]]]:
     """Yield batches of rows, each with what the block adds to which."""
@@ -426,17 +423,13 @@ def _extended(
         yield batch, _solved(run, ctx, plans, known)
 
 
-def _join(
-    run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
-) -> Iterator[FrozenBindings]:
+def _join(run: Any, ctx: QueryContext, part: CompValue, block: Block) -> Rows:
     for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         for place, row in solutions:
             yield FrozenBindings(ctx, row | dict(batch[place].items()))
 
 
-def _left_join(
-    run: Any, ctx: QueryContext, part: CompValue, block: Sequence[Alternative]
-) -> Iterator[FrozenBindings]:
+def _left_join(run: Any, ctx: QueryContext, part: CompValue, block: Block) -> Rows:
     """Yield the rows of the left side, extended by the right one where it matches."""
     for batch, solutions in _extended(run, ctx, block, evaluate.evalPart(ctx, part.p1)):
         matched: list[list[FrozenBindings]] = [[] for _ in batch]

@@ -162,9 +162,13 @@ class Alternative:
         return _variables(found for one in self.optional for _, _, found in one)
 
 
-def block_of(part: CompValue) -> tuple[Alternative, ...] | None:
+Block = tuple[Alternative, ...]
+"""The alternatives of a block."""
+
+
+def block_of(part: CompValue) -> Block | None:
     """Return the alternatives that a part of a query means, None if it is no block."""
-    found: tuple[Alternative, ...] | None = None
+    found: Block | None = None
     if part.name == "BGP":
         triples = tuple((s, p, o) for s, p, o in part.triples)
         found = (Alternative(patterns=triples),) if triples else None
@@ -189,9 +193,7 @@ def _is_nothing(part: CompValue) -> bool:
     return bool(part.name == "BGP" and not part.triples)
 
 
-def _joined(
-    left: tuple[Alternative, ...], right: tuple[Alternative, ...]
-) -> tuple[Alternative, ...] | None:
+def _joined(left: Block, right: Block) -> Block | None:
     """Return the join of alternatives, None where one side may leave a term unbound."""
     if any(one.optional for one in right):
         return None
@@ -204,9 +206,7 @@ def _joined(
     return tuple(made)
 
 
-def _extended(
-    left: tuple[Alternative, ...], right: tuple[Alternative, ...]
-) -> tuple[Alternative, ...] | None:
+def _extended(left: Block, right: Block) -> Block | None:
     """Return alternatives with one more OPTIONAL, None where it is not simple."""
     if len(right) != 1 or right[0].optional:
         return None

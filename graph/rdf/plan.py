@@ -14,7 +14,7 @@ from rdflib.term import Literal, Node, URIRef, Variable
 from knowtrail.graph.rdf.clauses import arms_of
 from knowtrail.graph.rdf.patterns import NODE, VALUE, Reading, is_variable, readings
 from knowtrail.graph.rdf.translation import Message, Translation, send
-from knowtrail.graph.rdf.values import Runner, Solution, candidates, iri_of_term
+from knowtrail.graph.rdf.values import candidates, iri_of_term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from knowtrail.graph.rdf.mapping import Mapping
     from knowtrail.graph.rdf.patterns import Pattern
+    from knowtrail.graph.rdf.values import Numbered, Runner, Solution
 
 Signature = tuple[tuple[Any, ...], ...]
 
@@ -128,16 +129,15 @@ class Component:
                 return None
             source, name, target, _ = parsed
             ends = [arms_of(self.mapping, end) for end in (source, target)]
-            params[f"b{place}s"], params[f"b{place}t"] = map(
-                list, (end.values() for end in ends)
-            )
+            for suffix, end in zip("st", ends, strict=True):
+                params[f"b{place}{suffix}"] = list(end.values())
             signature.append((term, (f"b{place}", name, *(tuple(e) for e in ends))))
         return tuple(signature), params
 
 
 def solve(
     components: Sequence[Component], run: Runner, rows: Sequence[Solution]
-) -> Iterator[tuple[int, Solution]]:
+) -> Numbered:
     """Yield the solutions of components, each with the number of the row it extends."""
     messages: list[Message] = []
     owners: list[Component] = []
@@ -207,9 +207,9 @@ class Plan:
 
     def numbered(
         self, run: Runner, triples: Any, batch: Sequence[Solution]
-    ) -> Iterator[tuple[int, Solution]]:
+    ) -> Numbered:
         """Yield a batch's solutions, each with the number of the row it extends."""
-        found: Iterator[tuple[int, Solution]] = iter(enumerate(batch))
+        found: Numbered = iter(enumerate(batch))
         for group in self._groups:
             found = _extended(group, run, found)
         for pattern in self._loose:
@@ -244,7 +244,7 @@ class Plan:
 
 def numbered_all(
     plans: Sequence[Plan], run: Runner, triples: Any, batch: Sequence[Solution]
-) -> Iterator[tuple[int, Solution]]:
+) -> Numbered:
     """Yield a batch's solutions by each of some plans, asked together if possible."""
     alone = [plan.alone for plan in plans if plan.alone is not None]
     if len(alone) == len(plans):
@@ -326,9 +326,7 @@ def _visible(solution: Solution) -> Solution:
     return solution
 
 
-def _extended(
-    group: Component, run: Runner, found: Iterator[tuple[int, Solution]]
-) -> Iterator[tuple[int, Solution]]:
+def _extended(group: Component, run: Runner, found: Numbered) -> Numbered:
     """Yield rows extended by what a group of patterns adds."""
     for batch in batches(found):
         for place, added in solve([group], run, [solution for _, solution in batch]):
@@ -336,9 +334,7 @@ def _extended(
             yield number, solution | added
 
 
-def _matched(
-    pattern: Pattern, run: Any, triples: Any, found: Iterator[tuple[int, Solution]]
-) -> Iterator[tuple[int, Solution]]:
+def _matched(pattern: Pattern, run: Any, triples: Any, found: Numbered) -> Numbered:
     """Yield rows extended by the triples of one pattern, looked up for each."""
     # The steps of a path are read for a batch of rows before.
     is_path = isinstance(pattern[1], Path)

@@ -19,7 +19,7 @@ from knowtrail.graph.errors import QueryTimeoutError, RdfError
 from knowtrail.graph.rdf.mapping import Mapping
 from knowtrail.graph.rdf.plan import Plan
 from knowtrail.graph.rdf.triples import Triple, graph_triples, predicates_of, triples_of
-from knowtrail.graph.rdf.values import literal_term, node_term, xsd_written
+from knowtrail.graph.rdf.values import Numbered, literal_term, node_term, xsd_written
 from knowtrail.graph.rdf.vocabulary import Value, Vocabulary
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ _MOST_STEPS = 20_000
 _ROWS = 500
 _NEAR, _FAR = Variable("s"), Variable("o")
 _MOST_PLANS = 256
-_TIMED_OUT = (
-    "Neo.ClientError.Transaction.TransactionTimedOut",
-    "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
-)
+_TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
+"""How the codes begin of queries that the server ended, by its limit or by ours."""
 
 
 class Steps:
@@ -186,7 +184,7 @@ class Run:
                     yield record.values()
         except Exception as error:
             # The server's own limit and ours mean the same to who asked.
-            if getattr(error.__cause__, "code", None) in _TIMED_OUT:
+            if str(getattr(error.__cause__, "code", "")).startswith(_TIMED_OUT):
                 self.deadline = 0.0
                 self.check()
             raise
@@ -215,9 +213,7 @@ class Run:
         for _, bound in self._solve((one, predicate, other), [row]):
             yield bound.get(one, one), predicate, bound.get(other, other)
 
-    def _solve(
-        self, pattern: Any, rows: Sequence[Any]
-    ) -> Iterator[tuple[int, dict[Any, Any]]]:
+    def _solve(self, pattern: Any, rows: Sequence[Any]) -> Numbered:
         """Yield the solutions of one pattern for rows, each with the row's number."""
         self.check()
         return Plan(self.mapping, [pattern]).numbered(self, None, rows)

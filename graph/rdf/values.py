@@ -39,6 +39,9 @@ _DAY = 86_400
 Solution = dict[Node, Node]
 """What variables are bound to."""
 
+Numbered = Iterator[tuple[int, Solution]]
+"""Solutions, each with the number of the row that it extends."""
+
 Runner = Callable[[str, dict[str, Any]], Iterator[Sequence[Any]]]
 """Runs a statement with parameters and yields its rows."""
 
