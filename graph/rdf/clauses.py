@@ -142,16 +142,14 @@ class Statement:
 
     def lookup(self, variable: str, arms: Sequence[Arm], value: str) -> None:
         """Match the node that one of some keys has."""
-        if len(arms) == 1:
-            label, name = arms[0]
-            self.lines.append(f"MATCH ({variable}:`{label}` {{`{name}`: {value}[0]}})")
-            return
-        parts = [
-            f"MATCH ({variable}:`{label}` {{`{name}`: {value}[{number}]}}) "
-            f"RETURN {variable}"
+        found = [
+            f"MATCH ({variable}:`{label}` {{`{name}`: {value}[{number}]}})"
             for number, (label, name) in enumerate(arms)
         ]
-        self.lines.append("CALL (row) { " + " UNION ".join(parts) + " }")
+        if len(found) > 1:
+            parts = " UNION ".join(f"{one} RETURN {variable}" for one in found)
+            found = [f"CALL (row) {{ {parts} }}"]
+        self.lines += found
 
     def edge(self, edge: str, source: str, target: str, names: Sequence[str]) -> None:
         """Match a relationship of one of some types; of any where none is given."""

@@ -328,7 +328,7 @@ class _Import:
             (merge_text(label, name), {"rows": group}, label in _TEXTS)
             for (label, name), group in sorted(groups.items())
         ]
-        self._counts["nodes_created"] += self._write(steps)[0]
+        self._counts["nodes_created"] += self._write(steps).nodes_created
         self._progress("Storing nodes", self._counts["nodes"], None)
 
     def _make_indexes(self, row: NodeRow) -> None:
@@ -341,7 +341,7 @@ class _Import:
         if sized and vector_dimensions(self._connection) is None:
             apply_schema(self._connection, dimensions=dimensions)
 
-    def _write(self, steps: list[_Step]) -> tuple[int, int]:
+    def _write(self, steps: list[_Step]) -> Counters:
         """Run statements in one transaction; return nodes and relationships created."""
 
         # The corpora whose texts they change are marked in the same transaction.
@@ -357,8 +357,7 @@ class _Import:
             return total
 
         with translate_errors(), self._connection.session() as session:
-            total = session.execute_write(work)
-        return total.nodes_created, total.relationships_created
+            return session.execute_write(work)
 
     def _place_rest(self) -> None:
         """Find, or make, the nodes that relationships lead to but the file has not."""
@@ -376,14 +375,8 @@ class _Import:
                     self._staging.ask("node", iri, "", "", "")
                 elif iri.startswith(heritage) and self._classes.get(iri):
                     name = iri.removeprefix(heritage)
-                    properties = {"id": iri, "uri": iri, "name": name}
-                    row = NodeRow(
-                        iri=iri,
-                        label="OntologyClass",
-                        name="id",
-                        key=iri,
-                        properties=properties,
-                    )
+                    row = NodeRow(iri=iri, label="OntologyClass", name="id", key=iri)
+                    row.properties |= {"id": iri, "uri": iri, "name": name}
                     rows.append(row)
                 else:
                     rows.append(self._rows.node(iri, [], "Resource"))
@@ -402,7 +395,8 @@ class _Import:
         if self._rows.new_prefixes:
             self._write_nodes([])
         if steps:
-            self._counts["relationships_created"] += self._write(steps)[1]
+            created = self._write(steps).relationships_created
+            self._counts["relationships_created"] += created
 
     def _edge_steps(
         self, name: str, ends: tuple[str, ...], edges: list[tuple[Any, ...]]

@@ -423,10 +423,14 @@ class Rows:
             if isinstance(target, str) and predicate != TYPE
         )
         others, classes = self._other_types(label, types)
+        # Vector indexes have vectors in single precision.
+        words = self.mapping.vocabulary
+        kind = words.datatype("float32Vector")
+        single = {p for p, o in facts if isinstance(o, Value) and o.datatype == kind}
         vectors = {
             name: properties.pop(name)
             for name in EMBEDDINGS
-            if is_vector(properties.get(name)) and self._is_single(facts, name)
+            if is_vector(properties.get(name)) and words.property(name) in single
         }
         return NodeRow(
             iri=iri,
@@ -438,15 +442,6 @@ class Rows:
             vectors=vectors,
             edges=edges,
             classes=tuple(classes),
-        )
-
-    def _is_single(self, facts: Facts, name: str) -> bool:
-        """Return whether a vector is in single precision, as vector indexes have it."""
-        kind = self.mapping.vocabulary.datatype("float32Vector")
-        predicate = self.mapping.vocabulary.property(name)
-        return any(
-            p == predicate and isinstance(o, Value) and o.datatype == kind
-            for p, o in facts
         )
 
     def label_of(self, iri: str, facts: Facts) -> str:

@@ -404,28 +404,16 @@ class Translation:
             terms = self._objects(reading, record, columns, labels)
             held_terms = found.get(term)
             found[term] = terms if held_terms is None else held_terms & terms
-        if not self._optional:
-            yield from _solutions(found, row)
-            return
-        for solution in _solutions(found, row):
-            yield from self._extended(solution, record, labels)
-
-    def _extended(
-        self,
-        solution: Solution,
-        record: Sequence[Any],
-        labels: Dictionary[Any, tuple[str, list[str]]],
-    ) -> Iterator[Solution]:
-        extended = [solution]
+        extended: list[Solution] = [{}]
         for group in self._optional:
-            terms = {
+            choices = {
                 term: self._objects(reading, record, columns, labels)
                 for reading, term, columns in group
             }
-            added = list(_solutions(terms, {}))
-            if added:
+            if added := list(_solutions(choices, {})):
                 extended = [one | more for one in extended for more in added]
-        yield from extended
+        for solution in _solutions(found, row):
+            yield from (solution | more for more in extended)
 
     def _decode_node(
         self, entity: Entity, record: Sequence[Any]

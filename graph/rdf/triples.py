@@ -94,29 +94,20 @@ def _edge_triples(
     statements: list[Triple] = []
     for (name, target), siblings in sorted(groups.items(), key=lambda item: item[0]):
         own.append((source[0], mapping.relationship(name), target))
-        statements += _statements(mapping, source[0], name, target, siblings)
+        # Those with properties, and parallel ones, are statements too.
+        several = siblings if len(siblings) > 1 or siblings[0][1] else []
+        numbers = numbered(mapping, several)
+        for server, properties in sorted(several, key=lambda item: numbers[item[0]]):
+            iri = mapping.vocabulary.statement(source[0], name, target, numbers[server])
+            statements += [
+                (iri, TYPE, f"{RDF}Statement"),
+                (iri, SUBJECT, source[0]),
+                (iri, PREDICATE, mapping.relationship(name)),
+                (iri, OBJECT, target),
+            ]
+            for key in sorted(properties):
+                statements += _property_triples(mapping, iri, "", key, properties[key])
     return own, statements
-
-
-def _statements(
-    mapping: Mapping,
-    source: str,
-    name: str,
-    target: str,
-    siblings: list[tuple[str, dict[str, Any]]],
-) -> Iterator[Triple]:
-    """Yield relationships as statements: those with properties, and parallel ones."""
-    if len(siblings) == 1 and not siblings[0][1]:
-        return
-    numbers = numbered(mapping, siblings)
-    for server, properties in sorted(siblings, key=lambda item: numbers[item[0]]):
-        iri = mapping.vocabulary.statement(source, name, target, numbers[server])
-        yield iri, f"{RDF}type", f"{RDF}Statement"
-        yield iri, f"{RDF}subject", source
-        yield iri, f"{RDF}predicate", mapping.relationship(name)
-        yield iri, f"{RDF}object", target
-        for key in sorted(properties):
-            yield from _property_triples(mapping, iri, "", key, properties[key])
 
 
 def graph_triples(
