@@ -110,13 +110,12 @@ def guess_type(title: str, website: str | None) -> Guess | None:
     )
     chosen = [one for one in found if one[1] in _STRONG] or found
     letters = {letter for _, letter, _ in chosen}
-    if len(letters) == 1:
-        _, letter, confidence = chosen[-1]
-        return Guess(value=letter, confidence=confidence, rule="title-word")
     if letters == {"M", "G"}:
         return Guess(value="M", confidence=0.8, rule="title-two-kinds")
     if letters:
         _, letter, confidence = chosen[-1]
+        if len(letters) == 1:
+            return Guess(value=letter, confidence=confidence, rule="title-word")
         lower = round(confidence * 0.75, 2)
         return Guess(value=letter, confidence=lower, rule="title-last-word")
     for letter, pattern in _SITE:

@@ -306,12 +306,7 @@ class _Run:
         begin = time.perf_counter()
         for page in self._pages():
             rows = [
-                {
-                    "id": row["id"],
-                    "document": document_id(self._corpus, row["id"]),
-                    "className": row["className"],
-                }
-                for row in page
+                row | {"document": document_id(self._corpus, row["id"])} for row in page
             ]
             written = self._connection.write("custodians/about", rows=rows)
             self.report.linked += written.relationships_created
