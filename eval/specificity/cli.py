@@ -144,8 +144,7 @@ def _experiment(settings: Settings, path: Path, given: dict[str, Any]) -> None:
             digest, name = file_digest(path), path.stem
             run = store_experiment(connection, table, dealt, name, digest, seed)
     told = plain(table) | {"run": run}
-    about = {"table": table, "run": run, "fewest": FEWEST}
-    shown = text_of("specificity/experiment.txt", **about)
+    shown = text_of("specificity/experiment.txt", table=table, run=run, fewest=FEWEST)
     emit(told, shown, as_json=given["as_json"], indent=2)
 
 

@@ -12,22 +12,22 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
-from rdflib import Graph, URIRef
-from rdflib.namespace import RDF
+from rdflib import Graph
 
 from knowtrail.graph.cli.progress import Progress, silent
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import read_json_lines
 from knowtrail.graph.rdf.mapping import Mapping as RdfMapping
+from knowtrail.graph.rdf.patterns import TYPE
 from knowtrail.graph.rdf.run import triple_terms
 from knowtrail.graph.rdf.triples import node_triples
-from knowtrail.graph.rdf.values import node_term
 from knowtrail.ingest.custodians import (
     CLASS_NAMES,
     Custodian,
@@ -70,6 +70,8 @@ AnswerKind = Literal[
     "unanswered",
 ]
 SlotValue = str | int | tuple[str | int, ...]
+Institutions = Mapping[str, Custodian]
+"""By GHCID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +182,7 @@ def graph_of(custodians: Iterable[Custodian]) -> Graph:
         record = (iri, "Custodian", ["Custodian"], properties)
         for triple in node_triples(mapping, record):
             graph.add(triple_terms(triple))
-        graph.add((node_term(iri), RDF.type, URIRef(class_uri(custodian.class_name))))
+        graph.add(triple_terms((iri, TYPE, class_uri(custodian.class_name))))
     return graph
 
 
@@ -223,7 +225,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?(?![\w])")
 _MILLIONS = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:million|miljoen|mln|m)\b")
 
 
-def says(question: Question, text: str, institutions: Mapping[str, Custodian]) -> bool:
+def says(question: Question, text: str, institutions: Institutions) -> bool:
     """Return whether the text of an answer says what the labels say."""
     answer, said = question.answer, _plain(text)
     if answer.kind == "list":
@@ -279,17 +281,15 @@ def _told(institution: Custodian, facts: Iterable[str], said: str) -> bool:
 
 def _forms(institution: Custodian, fact: str) -> tuple[str, ...]:
     """Return how a fact may be written; none where it is not known."""
-    if fact == "founded":
-        year = institution.founded_year
-        return () if year is None else (f"{year:04d}", str(year))
-    if fact == "budget":
-        euro = institution.budget
-        return () if euro is None else (f"{euro:.2f}",)
-    if fact == "type":
-        return _types(institution.type)
-    value = getattr(institution, fact)
+    value = getattr(institution, "founded_year" if fact == "founded" else fact)
     if value is None:
         return ()
+    if fact == "founded":
+        return f"{value:04d}", str(value)
+    if fact == "budget":
+        return (f"{value:.2f}",)
+    if fact == "type":
+        return _types(value)
     if fact == "url":
         return (_plain(value).rstrip("/"),)
     return tuple(_plain(place_name(value, language)) for language in ("en", "nl"))
@@ -302,9 +302,7 @@ def _holds(said: str, form: str) -> bool:
     return bool(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", said))
 
 
-def _listed(
-    said: str, ids: frozenset[str], institutions: Mapping[str, Custodian]
-) -> bool:
+def _listed(said: str, ids: frozenset[str], institutions: Institutions) -> bool:
     wanted = {_plain(institutions[one].name) for one in ids}
     named = _named(said, institutions)
     if len(ids) <= LISTED:
@@ -316,9 +314,7 @@ def _listed(
     )
 
 
-def _named(
-    said: str, institutions: Mapping[str, Custodian], *, but: str = ""
-) -> set[str]:
+def _named(said: str, institutions: Institutions, *, but: str = "") -> set[str]:
     """Return the names of institutions that stand in a text, the longest first."""
     found = set()
     names = {_plain(one.name) for one in institutions.values()}
@@ -344,8 +340,7 @@ def _counted(question: Question, said: str, number: int) -> bool:
     return float(number) in found and not others
 
 
-def _beside(said: str, words: Iterable[str], number: int) -> bool:
-    forms = tuple(words)
+def _beside(said: str, forms: Sequence[str], number: int) -> bool:
     return any(
         float(number) in _numbers(line) or (number == 0 and bool(_NOTHING.search(line)))
         for line in said.splitlines()
@@ -353,7 +348,7 @@ def _beside(said: str, words: Iterable[str], number: int) -> bool:
     )
 
 
-def _places(institutions: Mapping[str, Custodian], place: str) -> tuple[str, ...]:
+def _places(institutions: Institutions, place: str) -> tuple[str, ...]:
     """Return the names of a place: as it is, of its code, and of its region."""
     regions = {i.region for i in institutions.values() if i.subregion == place}
     names = {place, place_name(place, "en"), place_name(place, "nl"), *regions}
@@ -395,7 +390,7 @@ class Key:
     """
 
     ghcids: Mapping[str, str]
-    institutions: Mapping[str, Custodian]
+    institutions: Institutions
     regions: Mapping[str, str]
 
 
@@ -515,13 +510,10 @@ def _plain_value(name: str, value: object, key: Key) -> str:
     text = " ".join(str(value).split())
     if name == "region":
         text = key.regions.get(text, text)
-    text = text.casefold()
     if name == "budget":
-        try:
+        with suppress(ValueError):
             return f"{float(text):.2f}"
-        except ValueError:
-            return text
-    return text
+    return text.casefold()
 
 
 def _expected_classes(question: Question, key: Key) -> frozenset[str]:
