@@ -119,8 +119,7 @@ def _usual_spellings(
         groups.setdefault(form, []).append(name)
     joined: dict[object, list[str]] = {}
     for form, names in groups.items():
-        where: frozenset[str] = frozenset()
-        where = where.union(*(countries.get(n, frozenset()) for n in names))
+        where = frozenset[str]().union(*(countries.get(n, ()) for n in names))
         number = languages.get(form, languages.get(normal(names[0])))
         same: object = form if number is None else (number, where)
         joined.setdefault(same, []).extend(names)

@@ -17,7 +17,7 @@ from knowtrail.retrieval.specificity.class_scores import (
     write_scores,
 )
 from knowtrail.retrieval.specificity.execution import SECONDS
-from knowtrail.retrieval.specificity.gazetteer import Gazetteer, build_gazetteer
+from knowtrail.retrieval.specificity.gazetteer import build_gazetteer
 from knowtrail.retrieval.specificity.institutions import Nearby
 from knowtrail.retrieval.specificity.query_templates import load_templates
 from knowtrail.retrieval.specificity.template_pipeline import (
@@ -132,7 +132,10 @@ def open_pipeline(
     """
     from knowtrail.graph.rdf.store import live_graph
 
-    names = _names(connection, corpus)
+    rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
+    if corpus is not None and not rows:
+        refuse_empty(connection, corpus)
+    names = build_gazetteer(rows)
     return TemplatePipeline(
         live_graph(connection, seconds=seconds),
         names,
@@ -181,10 +184,3 @@ def _search(
     else:
         found = [info.name for info in corpora(connection) if info.name == corpus]
     return ChunkSearch(connection, found[0], settings=settings) if found else None
-
-
-def _names(connection: Connection, corpus: str | None) -> Gazetteer:
-    rows = connection.read("retrieval/specificity_gazetteer", corpus=corpus)
-    if corpus is not None and not rows:
-        refuse_empty(connection, corpus)
-    return build_gazetteer(rows)

@@ -387,7 +387,6 @@ class MentionFinder:
 
     def __init__(self, gazetteer: Gazetteer) -> None:
         self.gazetteer = gazetteer
-        self._known = frozenset(gazetteer.identifiers)
         self._words = type_words()
         self._longest = max(gazetteer.longest, 6)
 
@@ -440,7 +439,7 @@ class MentionFinder:
         return named_mention(question, start, start + len(text), options, score=score)
 
     def _forms(self, question: str) -> Iterable[Mention]:
-        for f in identifiers(question, self._known):
+        for f in identifiers(question, self.gazetteer.identifiers):
             text = f.text.casefold()
             if region := self.gazetteer.regions.get(text):
                 yield replace(f, kind="region", value=region)

@@ -295,7 +295,7 @@ def read_number(digits: str | None, word: str | None = None) -> Decimal | None:
     return None
 
 
-def identifiers(text: str, known: frozenset[str] = frozenset()) -> list[Mention]:
+def identifiers(text: str, known: Collection[str] = ()) -> list[Mention]:
     """Return what looks like an ISIL or a GHCID.
 
     Those that are known, in lower case, are taken in any case; others only where they

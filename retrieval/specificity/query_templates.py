@@ -124,9 +124,7 @@ class Template(BaseModel, frozen=True, extra="forbid"):
 
 def load_templates(path: Path | str | None = None) -> dict[str, Template]:
     """Read templates, in the order of the file; None reads those of the product."""
-    if path is not None:
-        return _read(Path(path))
-    return dict(_built_in())
+    return dict(_built_in()) if path is None else _read(Path(path))
 
 
 @lru_cache(maxsize=1)
@@ -272,9 +270,7 @@ class Binding:
         """Return the value as a literal; a text is only ever a string."""
         from rdflib import XSD, Literal
 
-        if self.datatype == "string":
-            return Literal(self.value)
-        kind = XSD.integer if self.datatype == "integer" else XSD.decimal
+        kind = None if self.datatype == "string" else XSD[self.datatype]
         return Literal(self.value, datatype=kind)
 
 

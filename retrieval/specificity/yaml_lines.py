@@ -37,13 +37,6 @@ class Lines:
 _DEEPEST = 50
 
 
-def _loader() -> Any:
-    """Return the loader of libyaml where it is there, for it is ten times faster."""
-    import yaml
-
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
 def read_lines(path: Path) -> Lines:
     """Read a YAML file of one document; errors name the line.
 
@@ -60,9 +53,11 @@ def read_lines(path: Path) -> Lines:
         raise InputError(msg) from error
     if len(text) > LONGEST:
         raise InputError(f"{name} has {len(text)} characters: the most is {LONGEST}.")
+    # That of libyaml, where it is there, is ten times faster.
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=_loader()):
+        for event in yaml.parse(text, Loader=loader):
             depth += isinstance(event, yaml.CollectionStartEvent)
             depth -= isinstance(event, yaml.CollectionEndEvent)
             if depth > _DEEPEST:
@@ -71,7 +66,7 @@ def read_lines(path: Path) -> Lines:
             if getattr(event, "anchor", None) is not None:
                 why = "anchors and aliases are not taken"
                 raise _wrong(name, event.start_mark, why)
-        root = yaml.compose(text, Loader=_loader())
+        root = yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         problem = getattr(error, "problem", None) or str(error)
         mark = getattr(error, "problem_mark", None)
@@ -88,6 +83,7 @@ def _wrong(name: str, mark: Any, text: str) -> InputError:
 def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
     """Return the value of a node; note its line and those below it."""
     import yaml
+    from yaml.constructor import SafeConstructor
 
     lines[place] = node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
@@ -101,10 +97,7 @@ def _value(node: Any, place: Place, lines: dict[Place, int], name: str) -> Any:
             found[key] = _value(value_node, (*place, key), lines, name)
             lines[(*place, key)] = key_node.start_mark.line + 1
         return found
-    loader = yaml.SafeLoader("")
     try:
-        return loader.construct_object(node)
+        return SafeConstructor().construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
         raise _wrong(name, node.start_mark, f"{node.value!r} cannot be read") from error
-    finally:
-        loader.dispose()
