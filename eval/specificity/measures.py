@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from knowtrail.eval.specificity.judging import Outcome
     from knowtrail.graph.db.connection import Connection
 
+    Array = NDArray[np.float64]
     Row = tuple[float, ...]
 
 FEWEST = 5
@@ -190,12 +191,7 @@ def difference_interval(
     return Interval(value=value, low=low, high=high, level=level, n=len(a) + len(b))
 
 
-def _studentised(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+def _studentised(a: Array, b: Array, resamples: int, rng: np.random.Generator) -> Array:
     """Return what resamples are off, in standard errors of their own."""
     value = b.mean() - a.mean()
     parts = []
@@ -209,7 +205,7 @@ def _studentised(
     return np.concatenate(parts)
 
 
-def _squared_errors(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squared_errors(rows: Array) -> Array:
     return np.asarray(rows.var(axis=-1, ddof=1) / rows.shape[-1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,18 +37,16 @@ _MOST_CHOICES = 16
 _HIDDEN = "knowtrail-path-"
 
 
+@dataclass(eq=False)
 class Component:
     """Patterns that are joined by the nodes and statements they share."""
 
-    def __init__(
-        self,
-        mapping: Mapping,
-        patterns: Sequence[Pattern],
-        bounds: Dictionary[Node, Sequence[tuple[str, float]]],
-    ) -> None:
-        self.mapping = mapping
-        self.bounds = bounds
-        choices = [readings(mapping, pattern) for pattern in patterns]
+    mapping: Mapping
+    patterns: Sequence[Pattern]
+    bounds: Dictionary[Node, Sequence[tuple[str, float]]]
+
+    def __post_init__(self) -> None:
+        choices = [readings(self.mapping, pattern) for pattern in self.patterns]
         self.combinations = [
             (chosen, kinds)
             for chosen in itertools.product(*choices)

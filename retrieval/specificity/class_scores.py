@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
@@ -308,6 +308,7 @@ def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
 SECONDS = 300.0
 
 
+@dataclass(eq=False)
 class CachedScores:
     """A source of scores that remembers them.
 
@@ -315,18 +316,14 @@ class CachedScores:
     late answers go that were asked for before.
     """
 
-    def __init__(
-        self,
-        source: ScoreSource,
-        *,
-        seconds: float = SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        if not seconds >= 0:
-            raise InputError(f"seconds is {seconds}: give 0 or more.")
-        self._source = source
-        self._seconds = seconds
-        self._clock = clock
+    source: ScoreSource
+    _: KW_ONLY
+    seconds: float = SECONDS
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        if not self.seconds >= 0:
+            raise InputError(f"seconds is {self.seconds}: give 0 or more.")
         self._lock = threading.Lock()
         self._kept: dict[str, tuple[float, dict[str, float]]] = {}
 
@@ -334,9 +331,9 @@ class CachedScores:
         """Return the score of every class, by name; the caller may change it."""
         kept = self._kept
         begun, scores = kept.get(context_template, (-math.inf, {}))
-        if self._clock() - begun >= self._seconds:
-            scores = self._source.get_all_scores(context_template)
-            kept[context_template] = self._clock(), dict(scores)
+        if self.clock() - begun >= self.seconds:
+            scores = self.source.get_all_scores(context_template)
+            kept[context_template] = self.clock(), dict(scores)
         return dict(scores)
 
     def invalidate(self, context_template: str | None = None) -> None:
