@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rdflib.plugins.sparql.parserutils import CompValue
 
     from knowtrail.graph.rdf.patterns import Pattern
-    from knowtrail.graph.rdf.values import Numbered, Solution
+    from knowtrail.graph.rdf.values import Solution
 
     Rows = Iterable[FrozenBindings]
 
@@ -189,13 +189,6 @@ def _plain_block(part: CompValue) -> Block | None:
     return None if block is None or any(one.optional for one in block) else block
 
 
-def _solved(
-    run: Any, ctx: QueryContext, plans: Sequence[Plan], rows: Sequence[Solution]
-) -> Numbered:
-    graph: Any = ctx.graph
-    return numbered_all(plans, run, graph.triples, rows)
-
-
 def _demanded(condition: Any) -> list[Any]:
     if getattr(condition, "name", "") != "ConditionalAndExpression":
         return [condition]
@@ -237,11 +230,10 @@ def begin(
 ) -> Dictionary[str, Any]:
     """Begin to answer; triples that RDF does not have are not made (16.2)."""
     found: Dictionary[str, Any] = evaluate.evalQuery(graph, query, dict(bindings), base)
-    made = found.get("graph")
-    if made is not None:
-        for one in list(made):
-            if isinstance(one[0], Literal) or not isinstance(one[1], URIRef):
-                made.remove(one)
+    made = found.get("graph", ())
+    for one in list(made):
+        if isinstance(one[0], Literal) or not isinstance(one[1], URIRef):
+            made.remove(one)
     return found
 
 
@@ -330,7 +322,8 @@ def _block(
     plans = None if block is None else _plans_of(run, ctx, block, bounds=bounds)
     if plans is None:
         return None
-    rows = _solved(run, ctx, plans, [dict(ctx.bindings.items())])
+    graph: Any = ctx.graph
+    rows = numbered_all(plans, run, graph.triples, [dict(ctx.bindings.items())])
     return (FrozenBindings(ctx, row) for _, row in rows)
 
 
@@ -415,12 +408,13 @@ def _extended(
     seen: Callable[[FrozenBindings], FrozenBindings] = lambda row: row,
 ) -> Iterator[tuple[Sequence[Any], Iterator[tuple[int, Any]]]]:
     """Yield batches of rows, each with what the block adds to which."""
+    graph: Any = ctx.graph
     plans = None
     for batch in batches(rows):
         run.check()
         known = [dict(ctx.thaw(seen(row)).bindings.items()) for row in batch]
         plans = plans or _plans_of(run, ctx, block, also=known[0]) or []
-        yield batch, _solved(run, ctx, plans, known)
+        yield batch, numbered_all(plans, run, graph.triples, known)
 
 
 def _join(run: Any, ctx: QueryContext, part: CompValue, block: Block) -> Rows:

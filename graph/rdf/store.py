@@ -178,8 +178,7 @@ def memory_graph(
     register()
     run = Run(connection, Vocabulary(base))
     graph = _PathGraph(store=_CopyStore(), bind_namespaces="none")
-    names = PREFIXES | run.mapping.vocabulary.prefixes
-    for prefix, namespace in names.items():
+    for prefix, namespace in (PREFIXES | run.mapping.vocabulary.prefixes).items():
         graph.bind(prefix, namespace)
     for triple in graph_triples(run, run.mapping, corpus=corpus, embeddings=embeddings):
         graph.add(triple_terms(triple))
