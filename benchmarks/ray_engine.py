@@ -116,10 +116,14 @@ def _whole(
     workers: int,
 ) -> tuple[float, str, str, str]:
     """Ingest into an empty server; return the seconds, by stage too, and the digest."""
-    given = {"source": source, "embedder": embedder}
     try:
         report = loaded_by(
-            door, 0, settings, engine=engine if workers else None, **given
+            door,
+            0,
+            settings,
+            source=source,
+            embedder=embedder,
+            engine=engine if workers else None,
         )
         with open_connection(settings) as connection:
             digest = corpus_digest(connection, CORPUS).value[:8]
