@@ -15,7 +15,7 @@ import shutil
 import socket
 import sys
 from collections import deque
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,8 @@ SHARD = 8_000_000
 """Bytes of text that a shard is made of."""
 FEW = 3
 """Parts from which on workers do them: what they share travels first."""
+PROCESSES = 16
+"""Of a cluster that do parts, at most: each holds what these share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,39 +167,38 @@ class RayEngine:
     ) -> Iterator[Any]:
         """Yield what workers make of parts, with what these share, in their order.
 
-        It takes the Ray that makes shards, a process for each of its CPUs. Where there
-        are fewer parts than `FEW`, they are done here.
+        It takes the Ray that makes shards: a process for each of its CPUs, `PROCESSES`
+        at most. Where there are fewer parts than `FEW`, they are done here.
         """
-        left = iter(parts)
-        few = list(islice(left, FEW))
+        rest = iter(parts)
+        few = list(islice(rest, FEW))
         if len(few) < FEW:
             yield from in_turn(call, few, shared)
             return
-        ray, waiting = ray_itself(), deque[Any]()
-        size = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        made = ray.remote(
-            max_restarts=TRIES, max_task_retries=TRIES, scheduling_strategy="SPREAD"
+        ray, waiting, workers = ray_itself(), deque[Any](), list[Any]()
+        size = min(PROCESSES, int(ray.cluster_resources().get("CPU", 1)) or 1)
+        worker = ray.remote(
+            max_restarts=10 * TRIES,
+            max_task_retries=TRIES,
+            scheduling_strategy="SPREAD",
         )(_Worker)
-        given = ray.put(shared)
-        workers = [made.remote(call, given, code_key()) for _ in range(size)]
-
-        def first() -> Any:
-            try:
-                return ray.get(waiting.popleft())
-            except ray.exceptions.RayError as error:
-                raise _told(error) from error
-
         try:
-            for number, part in enumerate(chain(few, left)):
+            given = [ray.put(shared)]
+            for number, part in enumerate(chain(few, rest)):
+                if number < size:
+                    workers.append(worker.remote(call, given, code_key()))
                 do = workers[number % size].do.options(name=call.__name__)
                 waiting.append(do.remote(part))
                 if len(waiting) > 2 * size:
-                    yield first()
+                    yield ray.get(waiting.popleft())
             while waiting:
-                yield first()
-        finally:
-            for worker in workers:  # with all that they hold
-                ray.kill(worker)
+                yield ray.get(waiting.popleft())
+        except ray.exceptions.RayError as error:
+            raise _told(error) from error
+        finally:  # they go with all that they hold
+            with suppress(ray.exceptions.RayError):
+                for one in workers if ray.is_initialized() else ():
+                    ray.kill(one)
 
     def _connect(self, ray: Any, spilled: Path) -> None:
         options: dict[str, Any] = {"address": self.address}
@@ -256,13 +257,17 @@ class _Worker:
     """On a machine of the cluster, does parts of a call, with what these share."""
 
     def __init__(
-        self, call: Callable[[Any, Any], Any], shared: object, code: str
+        self, call: Callable[[Any, Any], Any], given: list[Any], code: str
     ) -> None:
-        self._call, self._shared, self._code = call, shared, code
+        self._call, self._given, self._code = call, given, code
+        self._shared: Any = None
 
-    def do(self, part: object) -> object:
+    def do(self, part: Any) -> Any:
         """Return what the call makes of a part, by the code of the caller's machine."""
         check_code(self._code)
+        if self._given:
+            self._shared = ray_itself().get(self._given[0])
+            self._given = []
         return self._call(part, self._shared)
 
 

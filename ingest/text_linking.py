@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 _DOCUMENTS = 50
 """Documents whose texts and links are read at a time."""
+_CHARACTERS = 2_000_000
+"""Of these texts, about, that are held at a time."""
 _TURNED = 500
 """Documents in which only names that are linked now, or no longer, are written."""
 _MODULUS = 1 << 128
@@ -238,7 +240,14 @@ class _TextLinker:
         """Yield what is known of documents, a few at a time, with progress."""
         for done, part in enumerate(batched(ids, _DOCUMENTS)):
             self.progress(stage, before + done * _DOCUMENTS, size)
-            yield [dict(row) for row in self.connection.stream(name, ids=part)]
+            rows: list[dict[str, Any]] = []
+            for row in self.connection.stream(name, ids=part):
+                rows.append(dict(row))
+                if sum(len(one["text"]) for one in rows) > _CHARACTERS:
+                    yield rows
+                    rows = []
+            if rows:
+                yield rows
 
     def _containing(self, phrases: Mapping[str, Sequence[str]]) -> Iterator[str]:
         """Yield the documents whose text has one of the phrases for it."""

@@ -37,7 +37,7 @@ _MOST_CHOICES = 16
 _HIDDEN = "knowtrail-path-"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Component:
     """Patterns that are joined by the nodes and statements they share."""
 

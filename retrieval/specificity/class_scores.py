@@ -308,7 +308,7 @@ def _check_hierarchy(classes: Mapping[str, ClassScores]) -> None:
 SECONDS = 300.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class CachedScores:
     """A source of scores that remembers them.
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 SHOWN = 25
-PASSAGES = 5
 """Institutions that a list names."""
+PASSAGES = 5
 
 
 def things(slots: SlotValues, language: str, number: int = 2) -> str:

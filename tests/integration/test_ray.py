@@ -153,6 +153,7 @@ def test_kills_leave_the_digest_of_one_machine(
         _until(partial(_killed, cluster, "slow_counted"), driver)
         _until(lambda: bool(_busy(cluster, "slow_edges")), driver)
         driver.kill()
+    _until(lambda: not _busy(cluster, "slow_edges"), cluster)
     whole = made()
     with drive("home") as driver:
         _until(partial(_killed, cluster, "slow_edges"), driver)

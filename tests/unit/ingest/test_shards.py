@@ -240,7 +240,7 @@ def test_workers_search_only_files_that_all_machines_share(
     taken: list[Any] = []
 
     def linked(*_: object, **given: Any) -> Counters:
-        taken.append(given["searched"])
+        taken.append((given["mapped"], given["searched"]))
         return Counters()
 
     monkeypatch.setattr(pipeline, "link_corpus", linked)
@@ -258,7 +258,7 @@ def test_workers_search_only_files_that_all_machines_share(
             write=spool.write_documents,
         ).run([source], engine)
 
-    assert taken == [engine.mapped if seen else in_turn]
+    assert taken == [(engine.mapped, engine.mapped if seen else in_turn)]
 
 
 def test_finished_shards_are_not_made_again(source: JsonlSource, run: Run) -> None:
