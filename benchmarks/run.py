@@ -7,7 +7,7 @@ haystack, walks, help-time, commands, fields, sparql, zelo, zelo-simulation,
 zelo-adaptive, zelo-musique, rerank, py2neo, peers, terms, growth, bulk, questions,
 research, agent, ray-engine, dump-reading, embedding, endure, fuzz, or all.
 Those that need a server start one of their own in a temporary folder, unless NEO4J_URI
-names one.
+names one; those that load by the bulk door, and ray-engine, always do.
 """
 
 from __future__ import annotations

@@ -94,6 +94,21 @@ def _killed(cluster: subprocess.Popen[str], work: str) -> bool:
     return bool(found)
 
 
+def _on_one_machine(connection: Connection, file: Path, home: Path) -> str:
+    """Return the digest of an ingest without a cluster, which is deleted again."""
+    ingest_corpus(
+        connection,
+        [JsonlSource([file])],
+        corpus=CORPUS,
+        embedder=SlowEmbedder(16),
+        settings=Settings(home=home),
+        options=OPTIONS,
+    )
+    digest = corpus_digest(connection, CORPUS).value
+    delete_corpus(connection, CORPUS, work=home / "work")
+    return digest
+
+
 def test_kills_leave_the_digest_of_one_machine(
     connection: Connection,
     server: Settings,
@@ -108,17 +123,7 @@ def test_kills_leave_the_digest_of_one_machine(
         for n in range(240)
     ]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    settings = Settings(home=tmp_path / "home")
-    ingest_corpus(
-        connection,
-        [JsonlSource([file])],
-        corpus=CORPUS,
-        embedder=SlowEmbedder(16),
-        settings=settings,
-        options=OPTIONS,
-    )
-    wanted = corpus_digest(connection, CORPUS).value
-    delete_corpus(connection, CORPUS, work=settings.home / "work")
+    wanted = _on_one_machine(connection, file, tmp_path / "home")
     assert cluster.stdout is not None
     assert cluster.stdin is not None
     address = cluster.stdout.readline().strip()
