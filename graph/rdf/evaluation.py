@@ -350,34 +350,25 @@ def _filter(run: Any, ctx: QueryContext, part: CompValue) -> Rows:
     def seen(row: FrozenBindings) -> FrozenBindings:
         return row if part.no_isolated_scope else row.forget(ctx, _except=part._vars)
 
+    def existing(rows: Rows, asked: tuple[Any, Any], *, wanted: bool) -> Rows:
+        block, condition = asked
+        for batch, solutions in _extended(run, ctx, block, rows, seen):
+            matched = {
+                place
+                for place, solution in solutions
+                if condition is None or _ebv(condition, FrozenBindings(ctx, solution))
+            }
+            yield from (
+                row for place, row in enumerate(batch) if (place in matched) == wanted
+            )
+
     passed: Rows = (
         row for row in _watched(run, rows) if all(_ebv(one, seen(row)) for one in rest)
     )
     for test in demanded:
         if (asked := _existence(test)) is not None:
-            passed = _existing(run, ctx, test.name, asked, passed, seen)
+            passed = existing(passed, asked, wanted=test.name == "Builtin_EXISTS")
     yield from passed
-
-
-def _existing(
-    run: Any,
-    ctx: QueryContext,
-    name: str,
-    asked: tuple[Any, Any],
-    rows: Rows,
-    seen: Callable[[FrozenBindings], FrozenBindings],
-) -> Rows:
-    block, condition = asked
-    for batch, solutions in _extended(run, ctx, block, rows, seen):
-        matched = {
-            place
-            for place, solution in solutions
-            if condition is None or _ebv(condition, FrozenBindings(ctx, solution))
-        }
-        wanted = name == "Builtin_EXISTS"
-        yield from (
-            row for place, row in enumerate(batch) if (place in matched) == wanted
-        )
 
 
 def _bounds(expression: Any) -> tuple[tuple[Any, tuple[Any, ...]], ...]:

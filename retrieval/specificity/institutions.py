@@ -18,7 +18,7 @@ from knowtrail.retrieval.specificity.execution import (
     variables_found,
 )
 from knowtrail.retrieval.specificity.gazetteer import Gazetteer, place_name
-from knowtrail.retrieval.specificity.phrases import wording
+from knowtrail.retrieval.specificity.phrases import SHOWN, wording
 from knowtrail.retrieval.specificity.quantities import Digits, read_number
 from knowtrail.retrieval.specificity.query_templates import (
     REGION_CODE,
@@ -211,16 +211,14 @@ def _counted(sparql: str) -> str | None:
     return f"{sparql[: select.start()]}{count}{sparql[slice(*body)]}"
 
 
-def told_apart(
-    found: Execution, ask: Ask, *, language: str, shown: int
-) -> dict[str, str]:
+def told_apart(found: Execution, ask: Ask, *, language: str) -> dict[str, str]:
     """Return what tells rows of equal names apart: a town, an identifier."""
     if not {"custodian", "name"} <= set(found.columns):
         return {}
     iris, names = found.column("custodian"), found.column("name")
     pairs = dict.fromkeys(zip(iris, names, strict=True))
     often = Counter(name for _, name in pairs)
-    repeated = [n for n in dict.fromkeys(names[:shown]) if often[n] > 1]
+    repeated = [n for n in dict.fromkeys(names[:SHOWN]) if often[n] > 1]
     if not repeated:
         return {}
     sparql = (DATA / "told_apart.rq").read_text("utf-8")

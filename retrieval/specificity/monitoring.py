@@ -11,8 +11,6 @@ from knowtrail.graph.errors import InputError
 from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
     from knowtrail.retrieval.specificity.class_scores import FilteredClasses
 
 Group: TypeAlias = Literal["control", "treatment"]
@@ -58,10 +56,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class SpecificityMetrics:
     """Counts what was classified and how many classes a filter left."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self) -> None:
         with extra("templates", "Measuring templates"):
             from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-        self.registry = CollectorRegistry() if registry is None else registry
+        self.registry = CollectorRegistry()
         by_template: Any = {"labelnames": ["template_id"], "registry": self.registry}
         self._classified = Counter(
             "specificity_template_classifications_total",

@@ -120,9 +120,7 @@ def answered_by_template(
         record=record,
         chunks=model is not None or as_json,
     )
-    if route == "auto" and not _fits(
-        connection, pipeline, question, conversation, corpus=corpus
-    ):
+    if route == "auto" and not _fits(connection, pipeline, question, conversation):
         return False
     name = conversation
     if name is None and record:
@@ -171,11 +169,10 @@ def _fits(
     pipeline: TemplatePipeline,
     question: str,
     conversation: str | None,
-    *,
-    corpus: str | None,
 ) -> bool:
     """Return whether templates are to answer; say the route and why."""
     chosen = choose_route(pipeline, question, conversation)
+    corpus = pipeline.options.corpus
     if chosen.name == "graph":
         texts = [info.name for info in corpora(connection)]
         has = "the graph" if corpus is None else f"corpus {corpus!r}"

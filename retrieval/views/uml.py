@@ -172,7 +172,7 @@ def _placed(
         for name, item in classes.items()
     }
     boxes = []
-    for name, place in lay_out(heights, children, width=WIDTH).items():
+    for name, place in lay_out(heights, children).items():
         kept = scores[name] >= threshold
         fill = _fill(scores[name]) if kept else "#ffffff"
         boxes.append(
@@ -252,17 +252,14 @@ class _Block:
 
 
 def lay_out(
-    heights: Mapping[str, float],
-    children: Mapping[str | None, Sequence[str]],
-    *,
-    width: float,
+    heights: Mapping[str, float], children: Mapping[str | None, Sequence[str]]
 ) -> dict[str, Place]:
     """Return the place of each box of a height; the first at (0, 0), no two overlap.
 
     `children` are the kinds of each class, in order; those of None are roots.
     """
     limits = _limits(heights)
-    layouts = (_block(None, limit, heights, children, width) for limit in limits)
+    layouts = (_block(None, limit, heights, children) for limit in limits)
     best = min(layouts, key=lambda b: (max(b.width / _SHAPE, b.height), b.width))
     return dict(best.places)
 
@@ -282,17 +279,16 @@ def _block(
     limit: float,
     heights: Mapping[str, float],
     children: Mapping[str | None, Sequence[str]],
-    width: float,
 ) -> _Block:
     """Lay out a class with its kinds below it, or the roots, for one limit."""
     places: dict[str, Place] = {}
     left = right = start = bottom = indent = 0.0
     if name is not None:
         places[name] = Place(x=0, y=0)
-        left, right, bottom, indent = float(DROP), width, heights[name], INDENT
+        left, right, bottom, indent = float(DROP), WIDTH, heights[name], INDENT
         limit = max(limit - bottom - GAP, 1.0)
     kinds = children.get(name, ())
-    blocks = [_block(kind, limit, heights, children, width) for kind in kinds]
+    blocks = [_block(kind, limit, heights, children) for kind in kinds]
     columns, trunk = _columns(blocks, limit), bottom + TRUNK
     if name is not None:
         start = bottom + (GAP if len(columns) < 2 else TRUNK + BELOW_TRUNK)
