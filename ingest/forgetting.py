@@ -66,18 +66,17 @@ def forget_documents(
             msg = f"Corpus {corpus!r} is being deleted: nothing in it can be forgotten."
             raise InputError(msg)
         rows = named_documents(connection, corpus, names)
-        titles = [normalise_title(title) for row in rows for title in row["aliases"]]
-        redirects = [redirect_id(corpus, title) for title in titles]
-        total = connection.write_all([
-            ("corpus/forgetting", {"name": corpus}),
-            ("ingest/redirects_remove", {"ids": redirects}),
-        ])
+        total = connection.write("corpus/forgetting", name=corpus)
         if stored.status != "complete" and stored.link_state:
             distrust_links(connection, corpus)
-        for part in batched([row["id"] for row in rows], 10):
+        for part in batched(rows, 10):
+            ids = [row["id"] for row in part]
+            titles = (normalise_title(title) for r in part for title in r["aliases"])
+            redirects = [redirect_id(corpus, title) for title in titles]
             total += connection.write_all([
-                *losses(part),
-                *removal_of(connection, part),
+                ("ingest/redirects_remove", {"ids": redirects}),
+                *losses(ids),
+                *removal_of(connection, ids),
             ])
         total += link_corpus(
             connection,

@@ -63,7 +63,7 @@ from knowtrail.ingest.store import (
 from knowtrail.ingest.themes import theme_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -468,23 +468,35 @@ class Ingest:
             else:
                 self._report.left_out["empty"] += 1
                 self._delete([identity] if old else [])
+                self._redirects_no_more({identity: raw.title})
         return out
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
         """Delete documents whose page is one no longer; store redirects."""
-        pages, redirects = [], []
+        pages, redirects, others = [], [], {}
         for item in items:
             if item.source_id is not None:
                 page = document_id(self.corpus, item.source_id)
                 if not seen.add(page):
                     continue
                 pages.append(page)
+                if isinstance(item, LeftOut):
+                    others[page] = item.title
             if isinstance(item, RawRedirect):
                 redirects.append(item)
         if self.cleanup != "none":
             former = self.connection.read("ingest/hashes", ids=pages)
             self._delete([row["id"] for row in former])
+        self._redirects_no_more(others)
         self._redirects(redirects, seen)
+
+    def _redirects_no_more(self, pages: Mapping[str, str]) -> None:
+        """Delete the redirects that pages were, titles by id."""
+        if self.cleanup == "none" or not pages:
+            return
+        ids = [redirect_id(self.corpus, normalise_title(t)) for t in pages.values()]
+        rows = self.connection.read("ingest/redirects_stored", ids=ids)
+        self._delete_redirects([row["id"] for row in rows if row["page"] in pages])
 
     def _redirects(self, raws: Sequence[RawRedirect], seen: Seen) -> None:
         """Store the redirects that are new, renamed or point elsewhere now."""

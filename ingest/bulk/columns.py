@@ -31,6 +31,8 @@ INPUT = "--input-type=parquet"
 _NODES = 4096
 _RELATIONSHIPS = 1 << 17
 """Rows that are held before they are written."""
+_CHARACTERS = 32_000_000
+"""Characters of text that are held, at most, with those of one row more."""
 _EMPTY = "[]"
 """The type of an empty list: it fits any list."""
 
@@ -121,7 +123,7 @@ class _Table:
         self._most = most
         self._kinds: dict[str, str] = {}
         self._held: dict[str, list[Any]] = {}
-        self._rows = 0
+        self._rows = self._characters = 0
         self._writer: pq.ParquetWriter | None = None
 
     def fits(self, kinds: Mapping[str, str]) -> bool:
@@ -141,8 +143,10 @@ class _Table:
             held = self._held.setdefault(name, [])
             held += [None] * (self._rows - len(held))
             held += columns[name]
+            if rows == 1 and kind == "string":
+                self._characters += len(columns[name][0])
         self._rows += rows
-        if self._rows >= self._most:
+        if self._rows >= self._most or self._characters >= _CHARACTERS:
             self._flush()
 
     def close(self) -> None:
@@ -175,7 +179,7 @@ class _Table:
             )
         self._writer.write_table(table)
         self._held.clear()
-        self._rows = 0
+        self._rows = self._characters = 0
 
 
 def _kind(value: Any) -> str:

@@ -214,6 +214,23 @@ def test_forgotten_documents_were_never_there(connection, server, ingest, monkey
     assert after == corpus_digest(connection, "made")
 
 
+def test_forgetting_cut_off_at_its_start_loses_no_redirect(
+    connection, server, ingest, monkeypatch
+):
+    """Redirects go with their documents; an ingest after it finds both, or neither."""
+    items = [article(0), article(1), redirect(0, target=0)]
+    ingest(items)
+    before = corpus_digest(connection, "made")
+    with monkeypatch.context() as patch:
+        patch.setattr(forgetting, "losses", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            forget_documents(connection, "made", [title_of(0)], settings=server)
+
+    ingest([article(1)])
+
+    assert corpus_digest(connection, "made") == before
+
+
 def test_forgetting_in_an_unfinished_corpus_leaves_it_so(connection, server, ingest):
     """What an ingest did not read to its end is not called complete, even if empty."""
     ingest([article(0), article(1), Damage(message="broke off")], options=None)
@@ -387,6 +404,24 @@ def test_redirect_whose_page_became_an_article_is_gone(connection, ingest):
 
     (row,) = connection.query("MATCH (r:Redirect) RETURN count(r) AS redirects")
     assert row["redirects"] == 0
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_redirect_whose_page_is_left_out_now_is_gone(connection, ingest, empty):
+    """A disambiguation page, or a page without a sentence, is no redirect any more."""
+    page = RawRedirect(title="Other name", target=title_of(0), source_id="page-1")
+    ingest([article(0), page])
+    now = LeftOut(title="Other name", reason="disambiguation", source_id="page-1")
+    if empty:
+        now = RawDocument(source_id="page-1", title="Other name", raw=" ")
+
+    kept = ingest([article(0), now], cleanup="none")
+    gone = ingest([article(0), now])
+
+    assert (kept.redirects_resolved, gone.redirects_resolved) == (1, 0)
+    (row,) = connection.query("MATCH (r:Redirect) RETURN count(r) AS redirects")
+    assert row["redirects"] == 0
+    assert sound(connection) == []
 
 
 def test_equal_titles_are_kept_apart_and_not_linked(connection, ingest):

@@ -15,7 +15,7 @@ from knowtrail.graph.errors import InputError, StorageError
 from knowtrail.graph.models.embedding_models import HashEmbedder
 from knowtrail.graph.settings import Settings
 from knowtrail.ingest import pipeline, similarity, text_linking
-from knowtrail.ingest.bulk import load
+from knowtrail.ingest.bulk import columns, load
 from knowtrail.ingest.bulk.columns import ColumnFiles
 from knowtrail.ingest.bulk.load import LOADING, _spool
 from knowtrail.ingest.bulk.spool import Spool
@@ -135,6 +135,18 @@ def test_properties_of_other_types_go_to_files_of_their_own(settings, tmp_path):
     assert [len(found) for found in years.values()] == [10, 10, 10]
     assert len(files.blanks) == 10
     assert all(row["properties"] == {"note": ""} for row in files.blanks)
+
+
+def test_long_texts_are_written_before_there_are_many(tmp_path, monkeypatch):
+    """Rows are held by their characters, too, and come out as they went in."""
+    monkeypatch.setattr(columns, "_CHARACTERS", 1000)
+    rows = [{"id": str(n), "text": "word " * 100} for n in range(7)]
+    with ColumnFiles(tmp_path) as files:
+        files.add_nodes("Document", rows)
+
+    found = pq.ParquetFile(tmp_path / "Document-0.parquet")
+    assert found.num_row_groups == 4
+    assert found.read()["text:string"].to_pylist() == [row["text"] for row in rows]
 
 
 def test_second_run_goes_on_and_replaces_what_changed(settings, tmp_path):
