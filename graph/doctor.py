@@ -9,6 +9,7 @@ import importlib.util
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from knowtrail.graph.errors import (
     DatabaseError,
     InstallError,
     KnowtrailError,
+    ServerError,
     SettingsError,
 )
 from knowtrail.graph.extras import installing
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from knowtrail.graph.db.connection import Connection
+    from knowtrail.graph.server.folder import ServerInfo
     from knowtrail.graph.settings import Settings
 
 NEEDED_BYTES = 500_000_000
@@ -130,11 +133,13 @@ def _disk(settings: Settings) -> Finding:
 
 def _port(settings: Settings) -> Finding:
     from knowtrail.graph.server.dbms import DEFAULT_PORT, is_free
-    from knowtrail.graph.server.folder import server_status
+    from knowtrail.graph.server.folder import ServerFolder
 
-    info = server_status(settings.home)
+    info = _server(settings)
     if info is not None:
         return _ok("port", f"the server has {info.uri}")
+    if ServerFolder(settings.home).is_alive():
+        return _ok("port", "the server takes one when it answers")
     if is_free(DEFAULT_PORT):
         return _ok("port", f"{DEFAULT_PORT} is free")
     return _warning(
@@ -149,9 +154,7 @@ def _database(settings: Settings) -> Iterator[Finding]:
     from knowtrail.graph.db.connection import Connection
 
     if settings.uri is None:
-        from knowtrail.graph.server.folder import server_status
-
-        info = server_status(settings.home)
+        info = _server(settings)
         if info is None:
             yield _absent_server(settings)
             return
@@ -168,6 +171,15 @@ def _database(settings: Settings) -> Iterator[Finding]:
             yield from _recalls(connection)
     except (DatabaseError, SettingsError) as error:
         yield _from_error("server", error)
+
+
+def _server(settings: Settings) -> ServerInfo | None:
+    """Return the local server if it answers."""
+    from knowtrail.graph.server.folder import server_status
+
+    with suppress(ServerError):
+        return server_status(settings.home, timeout=5)
+    return None
 
 
 def _absent_server(settings: Settings) -> Finding:

@@ -236,7 +236,8 @@ def _request(
 def _without_model(found: TraverseResult) -> Answer:
     """Return the sentences nearest to the question, in the order of the walk."""
     best = sorted(found.walk.sentences, key=lambda sentence: -sentence.score)
-    best = [s for s in best[:_EXTRACTED] if s.score >= _NEAR * best[0].score]
+    rest = (s for s in best[1:_EXTRACTED] if s.score >= _NEAR * best[0].score)
+    best = [*best[:1], *rest]
     cited = tuple(sentence for sentence in found.walk.sentences if sentence in best)
     lines = (
         f"{' '.join(s.text.split())} [{number}]"

@@ -101,6 +101,7 @@ class KnowtrailVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Ingest texts, replacing those of the same ids; return the ids.

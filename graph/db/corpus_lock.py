@@ -47,7 +47,8 @@ def corpus_lock(
     """
     folder = home / "locks"
     private_folder(folder)
-    address = connection.driver.get_server_info().address
+    with translate_errors():
+        address = connection.driver.get_server_info().address
     place = "\0".join((str(address), connection.database, name))
     data = place.encode("utf-8", "surrogatepass")
     path = folder / f"{hashlib.blake2b(data, digest_size=16).hexdigest()}.lock"

@@ -209,6 +209,9 @@ def translate_errors(where: str = "Neo4j") -> Iterator[None]:
             f"A value is not valid text at character {error.start + 1}, which is half "
             "a character: leave it out."
         ) from error
+    except OverflowError as error:
+        msg = "A number does not fit the 64 bits that Neo4j has: give it as text."
+        raise InputError(msg) from error
 
 
 def _distrust(error: BaseException) -> str | None:

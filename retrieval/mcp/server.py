@@ -76,8 +76,10 @@ class _Server(MCPServer[Any]):
         return await super().call_tool(name, arguments, context)
 
 
-def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
-    """Return the server."""
+def build_server(
+    tools: Tools, *, write: bool = False, alone: bool = True
+) -> MCPServer[Any]:
+    """Return the server; where callers are not `alone`, nobody reads by Cypher."""
     server = _Server(
         tools,
         name="knowtrail",
@@ -92,7 +94,8 @@ def build_server(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
     reading: tuple[Asked, ...] = (
         *(tools.list_corpora, tools.search, tools.traverse, tools.compare),
         *(tools.explain_walk, tools.read_passage, tools.neighbours),
-        *(tools.path_between, tools.read_cypher, tools.schema, tools.ask_templates),
+        *(tools.path_between, tools.schema, tools.ask_templates),
+        *((tools.read_cypher,) if alone else ()),  # it finds others' conversations
     )
     changing = (tools.ingest_text, tools.forget_document) if write else ()
     for tool in (*reading, *changing):
@@ -242,7 +245,7 @@ async def serve_http(
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     async with await AsyncConnection.open(settings) as connection:
         with closing(Tools(connection, settings)) as tools:
-            server = build_server(tools, write=write)
+            server = build_server(tools, write=write, alone=len(rules.keys) < 2)
             app = server.streamable_http_app(transport_security=unchecked)
             async with server.session_manager.run():
                 await run_app(Guard(app, rules), bound, started=started)

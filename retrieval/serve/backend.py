@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.db.user_statements import aread_statement
-from knowtrail.graph.errors import InputError, KnowtrailError
+from knowtrail.graph.errors import (
+    InputError,
+    KnowtrailError,
+    UnavailableError,
+    UnknownCorpusError,
+)
 from knowtrail.graph.telemetry import each_within, span
 from knowtrail.retrieval.ask import Answer, aask_stream
 from knowtrail.retrieval.corpora import acorpora, aground
@@ -55,24 +60,30 @@ class GraphBackend:
     async def load_models(self) -> None:
         """Let the embedder of each corpus embed a word, so that no request loads it.
 
-        Waits until there is a corpus. A failure is told by `readiness` and in the log;
-        requests try again.
+        Waits until there is a corpus, also while the database is away. A failure of a
+        model is told by `readiness` and in the log; requests try again.
         """
         connection, settings = self._connection, self._settings
-        try:
-            while not (stored := await acorpora(connection)):
-                _LOG.debug("No corpus yet")
+        while True:
+            try:
+                while not (stored := await acorpora(connection)):
+                    _LOG.debug("No corpus yet")
+                    await asyncio.sleep(CORPUS_SECONDS)
+                for one in stored:
+                    await aground(
+                        connection, None, "ice", corpus=one.name, settings=settings
+                    )
+                self._models = "ok"
+            except (UnavailableError, UnknownCorpusError) as error:
+                _LOG.warning("No embedder yet: %s", error)
                 await asyncio.sleep(CORPUS_SECONDS)
-            for one in stored:
-                await aground(
-                    connection, None, "ice", corpus=one.name, settings=settings
-                )
-            self._models = "ok"
-        except Exception as error:  # libraries of models raise what they like
-            self._models = NOT_LOADED
-            ours = isinstance(error, KnowtrailError)
-            _LOG.error("No embedder: %s", error if ours else type(error).__name__)
-            _LOG.debug("No embedder", exc_info=not ours)
+                continue
+            except Exception as error:  # libraries of models raise what they like
+                self._models = NOT_LOADED
+                ours = isinstance(error, KnowtrailError)
+                _LOG.error("No embedder: %s", error if ours else type(error).__name__)
+                _LOG.debug("No embedder", exc_info=not ours)
+            return
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], options: Mapping[str, Any]

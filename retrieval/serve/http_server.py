@@ -26,17 +26,20 @@ if TYPE_CHECKING:
     from knowtrail.retrieval.serve.guard import Rules
 
 HEAD_SECONDS = 10.0
+WRITE_SECONDS = 30.0
 MOST_CONNECTIONS = 200
 
 
 class PatientProtocol(H11Protocol):
     """A connection that is closed where no whole request head comes in time.
 
-    Where there are `MOST_CONNECTIONS`, the next one takes the place of the one that
-    has been idle longest, so that silent clients keep nobody out.
+    So is one that does not read its answer. Where there are `MOST_CONNECTIONS`, the
+    next one takes the place of the one that has been idle longest, so that silent
+    clients keep nobody out.
     """
 
     _head_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
     _heard = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -63,7 +66,19 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._stop_waiting()
+        self.resume_writing()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Begin to wait for the caller to read."""
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+        super().resume_writing()
 
     @property
     def is_idle(self) -> bool:
@@ -187,6 +202,8 @@ async def run_app(
         await server.serve(sockets=[bound])
     finally:
         bound.close()
+        for end in (signal.SIGTERM, signal.SIGINT):  # a thread may be at work still
+            loop.remove_signal_handler(end)
 
 
 class _Server(uvicorn.Server):

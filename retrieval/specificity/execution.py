@@ -135,9 +135,9 @@ def execute(
         with _borrowed(run.sparql) as prepared:
             result = watched.query(prepared, initBindings=bound)
             columns = (*run.label, *map(str, result.vars or ()))
-            for row in result:
+            for number, row in enumerate(result):
                 check()
-                if len(found) >= rows:
+                if number >= rows:
                     cut = True
                     break
                 values = (_value(term) for term in row)  # type: ignore[union-attr]

@@ -365,8 +365,8 @@ class Run:
 
     def _queried(self, template: Template) -> str | None:
         slots: Slots = self.known["slots"]
-        if self.vicinity is not None:
-            self._found_near(self.vicinity, slots)
+        if self.vicinity is not None and (nearby := self.pipeline.nearby) is not None:
+            self._found_near(nearby, self.vicinity, slots)
             return None
         with self._timed("instantiate"):
             query = self._instantiated(template, slots.values)
@@ -384,6 +384,8 @@ class Run:
         limit, skip = int(values.get("limit", 0)), int(values.get("skip", 0))
         if limit and (skip or len(found.rows) > limit):
             found = first_of(found, limit, skip)
+        if len(found.rows) > (most := self.pipeline.options.rows):
+            found = replace(found, rows=found.rows[:most], cut=True)
         self.known["execution"] = found
         if not any(found.column("count") or found.rows):
             city = values.get("city", "")  # a town of a longer name may be meant
@@ -399,10 +401,7 @@ class Run:
         self._counted(query, found)
         return None
 
-    def _found_near(self, vicinity: Vicinity, slots: Slots) -> None:
-        nearby = self.pipeline.nearby
-        if nearby is None:
-            return
+    def _found_near(self, nearby: Nearby, vicinity: Vicinity, slots: Slots) -> None:
         types = each_of(slots.values, "institution_type")
         with self._timed("query"):
             found = nearby.found(vicinity, types)
@@ -515,9 +514,7 @@ class Run:
                 text, notes = phrases.doubt_text(doubt, language), self.known["notes"]
                 self.known["notes"] = tuple(n for n in notes if n != text)
                 return text  # as the answer, and no longer as a note beside it
-        apart = institutions.told_apart(
-            found, self._executed, language=language, shown=phrases.SHOWN
-        )
+        apart = institutions.told_apart(found, self._executed, language=language)
         kind = "budget" if template.intent == "budget" else "date"
         return phrases.plain_answer(
             found,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_tests.integration_tests.vectorstores import VectorStoreIntegrationTests
 
 from knowtrail.graph.db.schema import delete_data
@@ -148,6 +149,21 @@ def test_a_copy_by_pickle_connects_by_its_settings_alone(
     copy = pickle.loads(pickle.dumps(store))  # noqa: S301
     with pytest.raises(SettingsError, match=r"cannot be pickled: give it settings="):
         copy.get_by_ids(["a"])
+
+
+def test_langchains_index_adds_to_it(store: KnowtrailVectorStore) -> None:
+    """Its first call stores the documents, and the next one finds them there."""
+    records = InMemoryRecordManager(namespace="made")
+    records.create_schema()
+    given = [Document(page_content="Coral reefs are made by polyps.")]
+
+    first, again = (
+        index(given, records, store, key_encoder="sha256") for _ in range(2)
+    )
+
+    assert (first["num_added"], again["num_skipped"]) == (1, 1)
+    (found,) = store.similarity_search("reefs", k=1)
+    assert found.page_content == given[0].page_content
 
 
 def test_mistakes_are_told(store: KnowtrailVectorStore) -> None:

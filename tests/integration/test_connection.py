@@ -18,6 +18,7 @@ from knowtrail.graph.db.user_statements import aread_statement, run_statement
 from knowtrail.graph.errors import (
     CredentialsError,
     DatabaseError,
+    InputError,
     SettingsError,
     UnavailableError,
 )
@@ -365,3 +366,13 @@ async def test_a_statement_is_explained_with_its_parameters(
         found = await aread_statement(connection_, text, given, limit=2)
         assert found == (("n",), [[1]])
     assert seen == [(f"EXPLAIN\n{text}", given), (text, given)]
+
+
+def test_number_of_more_than_64_bits_is_refused_in_one_line(
+    connection: Connection,
+) -> None:
+    """The driver raises an error that is none of Neo4j's."""
+    with pytest.raises(InputError, match="does not fit the 64 bits"):
+        connection.query("RETURN $x AS x", {"x": [2**63]})
+    (row,) = connection.query("RETURN $x AS x", {"x": [2**63 - 1]})
+    assert row["x"] == [2**63 - 1]

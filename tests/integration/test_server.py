@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 from neo4j.exceptions import AuthError, ClientError, Neo4jError, ServiceUnavailable
 
+from knowtrail.graph import doctor
 from knowtrail.graph.cli.server import server as server_command
 from knowtrail.graph.db.connection import Connection
 from knowtrail.graph.errors import (
@@ -397,6 +398,8 @@ def test_data_and_password_survive_every_end(home: Path) -> None:
         killed.close()
         after_kill = ask(hanging.info, count)
         os.kill(hanging.info.pid, signal.SIGSTOP)
+        settings = Settings.from_env(env={}, home=home)
+        told = [doctor._port(settings), *doctor._database(settings)]
         ended = stop_server(home, timeout=1) and is_gone(hanging.info.pid)
     (home / "server" / "password").unlink()
 
@@ -404,6 +407,7 @@ def test_data_and_password_survive_every_end(home: Path) -> None:
         after_hang = ask(last.info, count)
         old_refused = refused(last.info.uri, first.info.password)
 
+    assert [(f.check, f.state) for f in told] == [("port", "ok"), ("server", "warning")]
     assert gone
     assert open_ports == {bolt_port(first.info)}
     assert (after_leaving, after_kill, after_hang) == ([1000], [1001], [1001])

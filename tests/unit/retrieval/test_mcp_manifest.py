@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.server.mcpserver import MCPServer
 
 from knowtrail.graph.cli.root import _COMMANDS
 from knowtrail.graph.settings import _ENVIRONMENT, Settings
@@ -58,3 +59,14 @@ async def test_it_declares_no_change_that_it_does_not_tell_of(era: Any) -> None:
 
     assert '"tools":{' in declared
     assert "true" not in declared
+
+
+async def test_several_callers_read_no_statements() -> None:
+    """A statement would find what others have asked."""
+    names = []
+    for alone in (True, False):
+        with closing(Tools(None, Settings())) as tools:  # type: ignore[arg-type]
+            listed = await MCPServer.list_tools(build_server(tools, alone=alone))
+        names.append({tool.name for tool in listed})
+
+    assert names[0] - names[1] == {"read_cypher"}

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from knowtrail.graph.db import connection
-from knowtrail.graph.errors import InputError, ModelError, UnavailableError
+from knowtrail.graph.errors import (
+    InputError,
+    ModelError,
+    UnavailableError,
+    UnknownCorpusError,
+)
 from knowtrail.graph.settings import Settings
 from knowtrail.retrieval import corpora
 from knowtrail.retrieval.serve import backend
@@ -136,6 +141,27 @@ async def test_a_wrong_time_limit_is_left_to_who_refuses_it(
     async with Gate(places=1, seconds=10).place():
         with pytest.raises(InputError, match="timeLimit"):
             await served.call("compare", {"question": "Ice?"}, {"timeLimit": "long"})
+
+
+def test_models_are_loaded_when_the_database_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was away, and then a corpus was gone between two questions."""
+    errors = [UnavailableError("Away."), UnknownCorpusError("Gone.")]
+
+    async def once(*_: object, **__: object) -> None:
+        if errors:
+            raise errors.pop()
+
+    monkeypatch.setattr(backend, "aground", once)
+    monkeypatch.setattr(backend, "CORPUS_SECONDS", 0)
+    served = GraphBackend(Connection(), Settings(home=tmp_path))  # type: ignore[arg-type]
+
+    async def load() -> str:
+        await served.load_models()
+        return (await served.readiness())["model"]
+
+    assert (asyncio.run(load()), errors) == ("ok", [])
 
 
 class _Slow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -178,6 +178,39 @@ async def test_half_heads_are_cut_off(port: int, said: bytes) -> None:
     writer.close()
 
     assert got == (b"HTTP/1.1 200 OK" if HEAD in said else b"")
+
+
+async def _much(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer every request with more than a connection holds unread."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": bytes(50_000_000)})
+
+
+@pytest.mark.enable_socket
+async def test_a_caller_that_does_not_read_is_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it asked for is not held for ever; one that reads gets all."""
+    monkeypatch.setattr(http_server, "WRITE_SECONDS", 0.5)
+    async with _serving(_much) as port, asyncio.timeout(TIME):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD)
+        read = 0
+        while read < 50_000_000:
+            read += len(await reader.read(1_000_000))
+        writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(HEAD)
+        writer.transport.pause_reading()
+        await asyncio.sleep(1.5)
+        writer.transport.resume_reading()
+        unread = 0
+        with suppress(ConnectionResetError):
+            while got := await reader.read(1_000_000):
+                unread += len(got)
+        writer.close()
+
+    assert unread < 50_000_000
 
 
 @pytest.mark.enable_socket

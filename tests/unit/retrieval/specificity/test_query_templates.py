@@ -344,6 +344,19 @@ def test_rows_are_limited(graph: Graph) -> None:
     assert (len(found.rows), found.cut) == (5, True)
 
 
+def test_each_run_of_a_query_has_rows_of_its_own(graph: Graph) -> None:
+    """Those of the first type leave room for those of the second."""
+    runs = tuple(
+        Run(sparql="SELECT ?a WHERE { ?a ?b ?c }", bindings={}, label={"type": name})
+        for name in ("one", "two")
+    )
+
+    found = execute(graph, Instantiated(template_id="x", runs=runs), rows=5)
+
+    assert found.column("type") == ("one",) * 5 + ("two",) * 5
+    assert found.cut
+
+
 def test_one_query_run_by_many_threads_gives_each_its_own_rows() -> None:
     """What one thread binds is never seen by another that runs the same template."""
     from rdflib import Graph, Literal, URIRef
