@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ from knowtrail.retrieval.answers import (
     no_blocks_note,
     parse_answer,
 )
-from knowtrail.retrieval.ask import Answer
+from knowtrail.retrieval.ask import Answer, _without_model
 from knowtrail.retrieval.cli.ask import _show
 from knowtrail.retrieval.walk import FoundSentence
 from tests.cases import each
@@ -239,3 +241,16 @@ def test_a_note_has_commands_as_they_have_to_be_typed(
 
     own = f"knowtrail --home {tmp_path} extract --corpus tales"
     assert own in capsys.readouterr().err
+
+
+def test_nearest_sentence_answers_though_its_cosine_is_negative() -> None:
+    """What is far from the question is told with its note, not as nothing."""
+    scores = (-0.3, -0.02, -0.2)
+    far = [replace(s, score=score) for s, score in zip(THREE, scores, strict=True)]
+    walk = SimpleNamespace(sentences=far)
+    found: Any = SimpleNamespace(walk=walk, traversal_id=None, warning=None)
+
+    answer = _without_model(found)
+
+    assert [sentence.id for sentence in answer.citations] == ["s2"]
+    assert answer.text == "Fire is hot. [1]"
