@@ -75,11 +75,10 @@ class LangChainSource:
     def _item(self, document: Document, seen: Counter[str]) -> RawDocument | LeftOut:
         metadata, text = document.metadata, repaired(document.page_content)
         source = _string(metadata, "source")
-        known = document.id and repaired(document.id)
-        identity = known or source or content_key(text)
+        identity = repaired(document.id or "") or source or content_key(text)
         title = _string(metadata, "title") or source or identity
         if not text.strip():
-            return LeftOut(title=title, reason="empty", source_id=known)
+            return LeftOut(title=title, reason="empty")
         identity = _unused(identity, seen)
         web = source if source.startswith(("https://", "http://")) else None
         return RawDocument(

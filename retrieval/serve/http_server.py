@@ -72,13 +72,20 @@ class PatientProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Begin to wait for the caller to read."""
         super().pause_writing()
-        self._write_timer = self.loop.call_later(WRITE_SECONDS, self.transport.abort)
+        self._await_reader(0)
 
     def resume_writing(self) -> None:
         """Write on."""
         if self._write_timer is not None:
             self._write_timer.cancel()
         super().resume_writing()
+
+    def _await_reader(self, before: int) -> None:
+        if (unread := self.transport.get_write_buffer_size()) == before:
+            self.transport.abort()
+            return
+        later = self.loop.call_later
+        self._write_timer = later(WRITE_SECONDS, self._await_reader, unread)
 
     @property
     def is_idle(self) -> bool:

@@ -88,13 +88,6 @@ def test_other_objects_fail_and_blank_documents_are_left_out() -> None:
     assert left_out == LeftOut(title="T", reason="empty")
 
 
-def test_a_blank_document_with_an_id_takes_the_place_of_the_one_before() -> None:
-    """An ingest finds by its id which document is one no longer."""
-    (left_out,) = LangChainSource([Document(page_content=" ", id="x")]).items()
-
-    assert left_out == LeftOut(title="x", reason="empty", source_id="x")
-
-
 def test_metadata_that_no_node_can_have_is_left_out() -> None:
     """Names that Neo4j refuses would end the whole ingest."""
     document = Document(page_content="Text.", metadata={"a\0b": 1, " ": 2, "kept": 3})
