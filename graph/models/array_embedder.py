@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from abc import ABC, abstractmethod
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from knowtrail.graph.batches import batched
 from knowtrail.graph.models.model_files import ModelOfFiles
 
 if TYPE_CHECKING:
@@ -17,8 +20,9 @@ if TYPE_CHECKING:
     Vectors = npt.NDArray[np.float32]
 
 _LOADING_LOG = logging.getLogger("knowtrail.graph.models.embedders.loading")
-_SHORT = 1000
-"""Characters of a text that is embedded on one thread where it comes alone."""
+_FEWEST_TOKENS = 64
+"""Tokens of one call of a model: for fewer, matrix kernels of CPUs round otherwise."""
+_TOKENISED_AT_ONCE = 1024
 
 QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
@@ -53,20 +57,22 @@ class ArrayEmbedder(ABC):
 
 
 class _OneThread:
-    """Lets torch use one thread in a `with`: for a short text others cost more."""
+    """Lets torch use one thread in a `with`, which gives the number of threads before.
 
-    # Where all processors are busy the threads of one small product wait for each
-    # other: a question took 27 to 42 ms on one thread and over 700 on two, beside nine
-    # other processes on two processors; alone there 9.3 and 7.6 ms. Torch keeps the
-    # number by thread and partly for all, so it is that before the first `with` that
-    # the last one brings back.
+    That makes the order of additions the same everywhere, and where all processors are
+    busy threads of one small product wait for each other: a question took 27 to 42 ms
+    on one and over 700 on two, beside nine other processes on two processors.
+    """
+
+    # Torch keeps the number by thread and partly for all, so it is that before the
+    # first `with` that the last one brings back.
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
         self._before = 1
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> int:
         import torch
 
         with self._lock:
@@ -74,6 +80,7 @@ class _OneThread:
                 self._before = torch.get_num_threads()
             self._inside += 1
         torch.set_num_threads(1)
+        return self._before
 
     def __exit__(self, *_: object) -> None:
         import torch
@@ -140,16 +147,71 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
         return int(found)
 
     def embed_array(self, texts: list[str]) -> Vectors:
-        """Return vectors as a float32 array of shape (texts, dimensions)."""
+        """Return vectors as a float32 array of shape (texts, dimensions).
+
+        On a CPU a vector depends on its text alone, not on what else is embedded, in
+        which parts and on how many threads: each call of the model has texts of one
+        length, which need no padding, and one thread.
+        """
+        import numpy as np
+        import torch
+
+        lengths = self._lengths(texts)
+        if not lengths:
+            return self._encode(texts, self.batch_size)
+        alike: dict[int, list[int]] = {}
+        for place, length in enumerate(lengths):
+            alike.setdefault(length, []).append(place)
+        parts = [
+            part
+            for _, places in sorted(alike.items(), reverse=True)
+            for part in batched(places, self.batch_size)
+        ]
+
+        def encoded(part: list[int]) -> Vectors:
+            times = -(-_FEWEST_TOKENS // max(1, lengths[part[0]] * len(part)))
+            found = self._encode([texts[i] for i in part] * times, len(part) * times)
+            return found[: len(part)]
+
+        with ExitStack() as stack:
+            threads = stack.enter_context(_ONE_THREAD)
+            run: Any = map
+            if len(parts) > 1:
+                alone = partial(torch.set_num_threads, 1)
+                pool = ThreadPoolExecutor(threads, initializer=alone)
+                run = stack.enter_context(pool).map
+            vectors = np.concatenate(list(run(encoded, parts)))
+        return vectors[np.argsort([i for part in parts for i in part])]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question, with the model's query prompt.
+
+        It is embedded as it is, in half the time of a document of few words, whose
+        vector may differ in the last bits.
+        """
+        with _ONE_THREAD:
+            found = self._encode([self.query_prompt + text], 1)
+        vector: list[float] = found[0].tolist()
+        return vector
+
+    def _encode(self, texts: list[str], batch_size: int) -> Vectors:
         import numpy as np
 
-        model = self.model
-        short = len(texts) == 1 and len(texts[0]) <= _SHORT
-        with _ONE_THREAD if short else nullcontext():
-            vectors = model.encode(
-                texts,
-                batch_size=self.batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
+        vectors = self.model.encode(
+            texts,
+            batch_size=batch_size,
+            show_progress_bar=False,
+            convert_to_numpy=True,
+        )
         return np.asarray(vectors, dtype=np.float32)
+
+    def _lengths(self, texts: list[str]) -> list[int]:
+        """Return how many tokens texts have, [] where a model does not pad these."""
+        lengths: list[int] = []
+        if self.model.device.type == "cpu":
+            for part in batched(texts, _TOKENISED_AT_ONCE):
+                mask = self.model.preprocess(part).get("attention_mask")
+                if mask is None:
+                    return []
+                lengths += mask.sum(1).tolist()
+        return lengths

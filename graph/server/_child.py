@@ -81,10 +81,6 @@ def _serve(spec: ChildSpec, answers: Connection, stop: threading.Event) -> None:
     folder.clear_state()
     if adopt_store(folder.root):
         _log.info("An imported store took the place of the old one")
-    if not spec.stays:
-        threading.Thread(
-            target=_watch_clients, args=(folder, stop), name="clients", daemon=True
-        ).start()
     began = time.monotonic()
     dbms, port = _start(spec, folder)
     state = RunningServer(
@@ -100,6 +96,12 @@ def _serve(spec: ChildSpec, answers: Connection, stop: threading.Event) -> None:
         time.monotonic() - began,
     )
     _answer(answers)
+    # Not before: a start that outlasts its starter's patience, as a recovery does, ends
+    # by itself, and whoever comes in the meantime waits for it.
+    if not spec.stays:
+        threading.Thread(
+            target=_watch_clients, args=(folder, stop), name="clients", daemon=True
+        ).start()
     # Python runs a signal's handler in the main thread, which a signal that the
     # system hands to one of Java's threads does not wake: look now and then.
     while not stop.wait(STOP_POLL_SECONDS):

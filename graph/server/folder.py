@@ -289,8 +289,9 @@ def answering(folder: ServerFolder, timeout: float) -> RunningServer | None:
             return state
         if time.monotonic() >= deadline:
             raise ServerError(
-                f"The server of {folder.home} runs but does not answer: "
-                f"see {folder.log}."
+                f"The server of {folder.home} "
+                f"{'goes on starting' if state is None else 'runs but does not answer'}"
+                f" after {timeout:.0f} s: try again, or see {folder.log}."
             )
         time.sleep(ANSWER_POLL_SECONDS)
     return None
@@ -311,7 +312,7 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
         return kill_server(folder, timeout)
 
 
-def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) -> bool:
+def kill_server(folder: ServerFolder, timeout: float) -> bool:
     """End the server process and wait for it; return whether there was one.
 
     The change lock must be held. A process that does not end cleanly in time is ended
@@ -320,15 +321,14 @@ def kill_server(folder: ServerFolder, timeout: float, *, force: bool = False) ->
     if not folder.is_alive():
         folder.clear_state()
         return False
-    if force or not _signal(folder, signal.SIGTERM, timeout):
-        if not force:
-            _LOG.warning(
-                "The server of %s did not stop within %.0f s and is ended at once; "
-                "nothing committed is lost. See %s",
-                folder.home,
-                timeout,
-                folder.log,
-            )
+    if not _signal(folder, signal.SIGTERM, timeout):
+        _LOG.warning(
+            "The server of %s did not stop within %.0f s and is ended at once; "
+            "nothing committed is lost. See %s",
+            folder.home,
+            timeout,
+            folder.log,
+        )
         if not _signal(folder, signal.SIGKILL, KILL_TIMEOUT_SECONDS):
             raise ServerError(
                 f"The server of {folder.home} (process {folder.server_pid()}) cannot "

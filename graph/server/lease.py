@@ -144,9 +144,12 @@ def _await_answer(
     folder: ServerFolder, answers: PipeConnection[Any, Any], timeout: float
 ) -> None:
     if not answers.poll(timeout):
-        kill_server(folder, STOP_TIMEOUT_SECONDS, force=True)
-        reason = f"no answer within {timeout:.0f} s"
-        raise ServerStartError(_start_message(folder, reason))
+        # It may be recovering a large store: ended now it would begin again each time.
+        raise ServerStartError(
+            f"Neo4j is not up after {timeout:.0f} s and goes on starting, as after a "
+            "crash of a large store: try again later, see `knowtrail server logs`, or "
+            "end it with `knowtrail server stop`."
+        )
     try:
         answer = json.loads(answers.recv_bytes())
     except (EOFError, OSError) as error:

@@ -35,6 +35,7 @@ from knowtrail.graph.errors import (
 )
 from knowtrail.graph.server.dbms import _check_loopback
 from knowtrail.graph.server.folder import (
+    ServerFolder,
     ServerInfo,
     read_log,
     server_status,
@@ -599,6 +600,21 @@ def test_client_that_dies_while_starting_leaves_nothing(home: Path) -> None:
     assert wait_until(lambda: is_gone(pid))
     with contextlib.closing(join_server(home)) as lease:
         assert ask(lease.info, "RETURN 1") == [1]
+
+
+@pytest.mark.thorough
+def test_a_start_that_takes_long_goes_on_without_its_starter(home: Path) -> None:
+    """A recovery may take long: who comes again waits for the same process."""
+    with pytest.raises(ServerStartError, match="goes on starting") as caught:
+        join_server(home, timeout=0.5)
+    pid = ServerFolder(home).server_pid()
+
+    with join_server(home) as lease:
+        found = ask(lease.info, "RETURN 1")
+
+    assert "knowtrail server stop" in str(caught.value)
+    assert (lease.info.pid, found) == (pid, [1])
+    assert wait_until(lambda: is_gone(pid))
 
 
 def test_plugins_are_called(running: ServerLease) -> None:
