@@ -77,8 +77,16 @@ def examine(settings: Settings) -> Iterator[Finding]:
     if settings.uri is None:
         yield _jars(settings)
         yield _disk(settings)
-        yield _port(settings)
-    yield from _database(settings)
+        info = _server(settings)
+        yield _port(settings, info)
+        if info is None:
+            yield _absent_server(settings)
+        else:
+            settings = settings.with_server(
+                uri=info.uri, username=info.username, password=info.password
+            )
+    if settings.uri is not None:
+        yield from _database(settings)
     yield _embedder(settings)
     yield _language_model(settings)
 
@@ -131,11 +139,10 @@ def _disk(settings: Settings) -> Finding:
     return _ok("disk", detail)
 
 
-def _port(settings: Settings) -> Finding:
+def _port(settings: Settings, info: ServerInfo | None) -> Finding:
     from knowtrail.graph.server.dbms import DEFAULT_PORT, is_free
     from knowtrail.graph.server.folder import ServerFolder
 
-    info = _server(settings)
     if info is not None:
         return _ok("port", f"the server has {info.uri}")
     if ServerFolder(settings.home).is_alive():
@@ -153,14 +160,6 @@ def _port(settings: Settings) -> Finding:
 def _database(settings: Settings) -> Iterator[Finding]:
     from knowtrail.graph.db.connection import Connection
 
-    if settings.uri is None:
-        info = _server(settings)
-        if info is None:
-            yield _absent_server(settings)
-            return
-        settings = settings.with_server(
-            uri=info.uri, username=info.username, password=info.password
-        )
     try:
         with Connection.open(settings) as connection:
             able = connection.capabilities

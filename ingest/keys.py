@@ -43,20 +43,20 @@ LONGEST_TITLE = 500
 """Characters of a title that are compared: an index holds no value of any length."""
 
 
-def normalise_title(title: str) -> str:
+def normalise_title(title: str, *, fragment: bool = False) -> str:
     """Return a page title in the form that links are compared in.
 
-    Underscores and runs of white space become one space, a fragment (`#...`) and a
-    leading colon go, the first letter becomes upper case, as MediaWiki does; what is
-    behind `LONGEST_TITLE` characters is left out.
+    Underscores and runs of white space become one space, a leading colon and, of the
+    target of a link, a `fragment` (`#...`) go, the first letter becomes upper case, as
+    MediaWiki does; what is behind `LONGEST_TITLE` characters is left out.
     """
-    title = unicodedata.normalize("NFC", title.split("#", 1)[0])
+    title = unicodedata.normalize("NFC", title.split("#", 1)[0] if fragment else title)
     title = _SPACES.sub(" ", title).strip().removeprefix(":").strip()
     return (title[:1].upper() + title[1:])[:LONGEST_TITLE]
 
 
 def document_key(identity: str) -> str:
-    """Return a document's id as the target of a link; no title's key looks so."""
+    """Return a document's id as the target of a link."""
     return f"#{identity}"
 
 

@@ -47,8 +47,8 @@ class TitleIndex:
 
     def _found(self, key: str) -> str | None:
         """Return a document, `_SHARED` for several, None for none."""
-        if key.startswith("#"):
-            return key[1:] if key[1:] in self._ids else None
+        if key.startswith("#") and key[1:] in self._ids:
+            return key[1:]
         for _ in range(_LONGEST_CHAIN):
             if key in self._documents:
                 return self._documents[key]

@@ -447,7 +447,7 @@ class Ingest:
                 )
         rows = self.connection.read("ingest/hashes", ids=[key for key, _ in unseen])
         stored = {row["id"]: row["contentHash"] for row in rows}
-        out = []
+        out, empty = [], {}
         for identity, raw in unseen:
             old = stored.get(identity)
             if old and (self.cleanup == "none" or old == _hash(raw)):
@@ -467,8 +467,9 @@ class Ingest:
                 out.append((document, old is not None))
             else:
                 self._report.left_out["empty"] += 1
-                self._delete([identity] if old else [])
-                self._redirects_no_more({identity: raw.title})
+                empty[identity] = raw.title
+        self._delete([key for key in empty if key in stored])
+        self._redirects_no_more(empty)
         return out
 
     def _others(self, items: Sequence[RawRedirect | LeftOut], seen: Seen) -> None:
@@ -510,7 +511,7 @@ class Ingest:
                 "id": identity,
                 "title": raw.title,
                 "target": raw.target,
-                "targetKey": normalise_title(raw.target),
+                "targetKey": normalise_title(raw.target, fragment=True),
                 "page": raw.source_id and document_id(self.corpus, raw.source_id),
             }
         self._report.redirects += len(rows)

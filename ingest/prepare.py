@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.keys import (
+    LONGEST_TITLE,
     content_key,
     document_key,
     normalise_name,
@@ -120,7 +121,7 @@ def windows(count: int, *, size: int = 3, stride: int = 1) -> list[tuple[int, in
 
 
 _LOG = logging.getLogger(__name__)
-PIPELINE_VERSION = 3
+PIPELINE_VERSION = 4
 """Raised when the same raw text would give another graph."""
 
 RESERVED = frozenset({
@@ -258,7 +259,7 @@ def theme_id(corpus: str, name: str) -> str:
 
 def category_name(name: str) -> str:
     """Return a category's name as it is stored."""
-    return normalise_title(name)
+    return " ".join(name.split())[:LONGEST_TITLE]
 
 
 def content_hash(raw: RawDocument) -> str:
@@ -327,7 +328,7 @@ def _link_key(corpus: str, link: Link) -> str:
     """Return what a link leads to: a document, else a title; "" for nothing."""
     if link.source_id is not None:
         return document_key(document_id(corpus, link.source_id))
-    return normalise_title(link.target)
+    return normalise_title(link.target, fragment=True)
 
 
 def _properties(

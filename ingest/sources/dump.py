@@ -512,8 +512,7 @@ class DumpSource(PathsSource):
         target = page.redirect
         if target is None:
             target = redirect_target(page.text)
-        if target is not None and normalise_title(target):
-            target = normalise_title(target)
+        if target is not None and (target := normalise_title(target, fragment=True)):
             return RawRedirect(
                 title=page.title, target=target, source=source, source_id=identity
             )

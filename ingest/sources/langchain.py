@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from knowtrail.ingest.records import Item, Metadata
 
 _LOG = logging.getLogger(__name__)
-_OWN = frozenset({"title", "source", "language", "url"})
+_OWN = frozenset({"title", "source", "url"})
 
 
 @dataclass(eq=False, repr=False)

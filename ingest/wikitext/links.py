@@ -68,7 +68,7 @@ class Links:
         if name in _CATEGORIES:
             if shown:
                 return label or rest
-            category = normalise_title(_MARKS.sub("", rest))
+            category = normalise_title(_MARKS.sub("", rest), fragment=True)
             if category:
                 self.categories.setdefault(category)
             return ""
@@ -82,7 +82,7 @@ class Links:
 
     def _anchor(self, target: str, label: str, trail: str) -> str:
         text = (label or _shown_title(target)) + trail
-        title = normalise_title(target)
+        title = normalise_title(target, fragment=True)
         if not title or not text.strip() or len(self.targets) >= LINK_LIMIT:
             return text
         if LINK_END in text:

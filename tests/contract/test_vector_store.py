@@ -63,7 +63,7 @@ def store(
     return KnowtrailVectorStore.from_texts(
         list(LINES),
         HashEmbedder(32),
-        [{"year": 1900 + n, "title": f"Page {n}"} for n in range(4)],
+        [{"year": 1900 + n, "title": f"Page {n}", "language": "en"} for n in range(4)],
         ids=[f"d{n}" for n in range(4)],
         corpus="lines",
         connection=session_connection,
@@ -131,7 +131,9 @@ def test_metadata_comes_back(store: KnowtrailVectorStore) -> None:
     """What was given is given back, and an unknown id is passed over."""
     assert store.get_by_ids(["d1", "none"]) == [
         Document(
-            id="d1", page_content=LINES[1], metadata={"year": 1901, "title": "Page 1"}
+            id="d1",
+            page_content=LINES[1],
+            metadata={"year": 1901, "language": "en", "title": "Page 1"},
         )
     ]
 

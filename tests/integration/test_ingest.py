@@ -32,6 +32,7 @@ from knowtrail.ingest.records import (
     RawRedirect,
 )
 from knowtrail.ingest.verify import corpus_digest, verify_corpus
+from knowtrail.retrieval.search import search
 from tests.corpora import ListSource, article, redirect, title_of
 from tests.databases import drop_vector_indexes
 from tests.tiers import amount
@@ -444,6 +445,31 @@ def test_title_of_any_length_is_stored(connection, ingest):
     report = ingest(items)
 
     assert (report.added, report.redirects_resolved) == (1, 1)
+    assert sound(connection) == []
+
+
+def test_titles_and_categories_are_those_that_were_given(connection, ingest):
+    """What is no wiki's may have a `#`, an underscore and a small letter."""
+    one = RawDocument(
+        source_id="1", title="C", raw="It is older.", categories=("big_data",)
+    )
+    two = replace(
+        one, source_id="2", title="C#", raw="It is newer.", categories=("C#",)
+    )
+    ingest([one, two, replace(one, source_id="3", title="#1", raw="It is a list.")])
+
+    of_basic = partial(search, algorithm="basic_retrieval", embedder=EMBEDDER, k=5)
+    found = [
+        {hit.chunk.title for hit in of_basic(connection, "newer", filter=asked).hits}
+        for asked in (
+            {"title": "C"},
+            {"title": ["C#", "#1"]},
+            {"category": "big_data"},
+            {"category": "C#"},
+        )
+    ]
+
+    assert found == [{"C"}, {"C#", "#1"}, {"C", "#1"}, {"C#"}]
     assert sound(connection) == []
 
 

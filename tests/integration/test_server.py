@@ -400,7 +400,8 @@ def test_data_and_password_survive_every_end(home: Path) -> None:
         after_kill = ask(hanging.info, count)
         os.kill(hanging.info.pid, signal.SIGSTOP)
         settings = Settings.from_env(env={}, home=home)
-        told = [doctor._port(settings), *doctor._database(settings)]
+        findings = doctor.examine(settings)
+        told = [found for found in findings if found.check in {"port", "server"}]
         ended = stop_server(home, timeout=1) and is_gone(hanging.info.pid)
     (home / "server" / "password").unlink()
 

@@ -46,7 +46,7 @@ def test_fields_come_from_the_document_and_its_metadata() -> None:
             url="https://example.org/a",
             source="https://example.org/a",
             language="bg",
-            metadata={"page": 3, "tags": ["x"]},
+            metadata={"language": "bg", "page": 3, "tags": ["x"]},
         )
     ]
 
