@@ -8,7 +8,6 @@ title or term that is new or gone may stand; titles and terms are held in memory
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import chain
@@ -114,18 +113,18 @@ class _Titles:
     @classmethod
     def read(cls, connection: Connection, corpus: str) -> _Titles:
         """Read titles and redirects."""
-        redirects, names = {}, {}
+        redirects, names, content = {}, {}, 0
         for r in connection.stream("ingest/redirects_all", corpus=corpus):
             key = normalise_title(r["title"])
             redirects[key], names[key] = r["targetKey"], r["title"]
-        titles, hashes, content = {}, {}, 0
+            content += int(content_key(r["title"], r["targetKey"]), 16)
+        titles, hashes = {}, {}
         for r in sorted(
             connection.stream("ingest/titles", corpus=corpus), key=lambda r: r["id"]
         ):
             titles[r["id"]] = r["title"], r["titleKey"], r["aliases"] or []
             hashes[r["id"]] = r["hash"] or ""
-            one = hashlib.blake2b(f"{r['id']} {r['hash']}".encode(), digest_size=16)
-            content = (content + int.from_bytes(one.digest(), "big")) % _MODULUS
+            content += int(content_key(r["id"], r["hash"]), 16)
         index = TitleIndex(((d, key) for d, (_, key, _) in titles.items()), redirects)
         taken = {key for _, key, _ in titles.values()}
         aliases = defaultdict(list)
@@ -135,7 +134,7 @@ class _Titles:
         names |= {key: title for title, key, _ in titles.values()}
         return cls(
             hashes=hashes,
-            content=content,
+            content=content % _MODULUS,
             titles=titles,
             aliases={
                 identity: sorted(aliases.get(identity, ())) for identity in titles

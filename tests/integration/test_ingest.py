@@ -463,7 +463,7 @@ def test_titles_and_categories_are_those_that_were_given(connection, ingest):
         {hit.chunk.title for hit in of_basic(connection, "newer", filter=asked).hits}
         for asked in (
             {"title": "C"},
-            {"title": ["C#", "#1"]},
+            {"title": {"$in": ["C#", "#1"]}},
             {"category": "big_data"},
             {"category": "C#"},
         )
