@@ -55,6 +55,16 @@ def normalise_title(title: str, *, fragment: bool = False) -> str:
     return (title[:1].upper() + title[1:])[:LONGEST_TITLE]
 
 
+def title_keys(title: str) -> list[str]:
+    """Return the keys that a title may have: an earlier version cut it at `#`."""
+    return sorted({normalise_title(title, fragment=cut) for cut in (False, True)})
+
+
+def page_key(key: str) -> str:
+    """Return the key of the page into which a key leads, itself where it has no `#`."""
+    return key.partition("#")[0].rstrip()
+
+
 def document_key(identity: str) -> str:
     """Return a document's id as the target of a link."""
     return f"#{identity}"

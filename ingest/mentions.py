@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from knowtrail.ingest.keys import page_key
+
 SHORTEST = 4
 """Characters of the shortest title that is looked for; shorter ones are ambiguous."""
 _LONGEST_CHAIN = 5
@@ -52,8 +54,8 @@ class TitleIndex:
         for _ in range(_LONGEST_CHAIN):
             if key in self._documents:
                 return self._documents[key]
-            following = self._redirects.get(key)
-            if following is None:
+            following = self._redirects.get(key) or page_key(key)
+            if following in {key, ""}:
                 return None
             key = following
         return None

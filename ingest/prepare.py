@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.errors import SourceError
 from knowtrail.ingest.keys import (
-    LONGEST_TITLE,
     content_key,
     document_key,
     normalise_name,
@@ -121,7 +120,7 @@ def windows(count: int, *, size: int = 3, stride: int = 1) -> list[tuple[int, in
 
 
 _LOG = logging.getLogger(__name__)
-PIPELINE_VERSION = 4
+PIPELINE_VERSION = 3
 """Raised when the same raw text would give another graph."""
 
 RESERVED = frozenset({
@@ -259,7 +258,7 @@ def theme_id(corpus: str, name: str) -> str:
 
 def category_name(name: str) -> str:
     """Return a category's name as it is stored."""
-    return " ".join(name.split())[:LONGEST_TITLE]
+    return normalise_title(name)
 
 
 def content_hash(raw: RawDocument) -> str:
@@ -268,8 +267,11 @@ def content_hash(raw: RawDocument) -> str:
     It covers everything the source says of the document, and the version of this
     pipeline, but not the name of the file it came from.
     """
+    # What has a # in a name was stored otherwise once, and alone is prepared again: one
+    # that is loses what was extracted from it.
+    names = (raw.title, *raw.categories, *(link.target for link in raw.links))
     return content_key(
-        PIPELINE_VERSION,
+        PIPELINE_VERSION + any("#" in name for name in names),
         raw.title,
         raw.raw,
         raw.markup,
@@ -328,7 +330,7 @@ def _link_key(corpus: str, link: Link) -> str:
     """Return what a link leads to: a document, else a title; "" for nothing."""
     if link.source_id is not None:
         return document_key(document_id(corpus, link.source_id))
-    return normalise_title(link.target, fragment=True)
+    return normalise_title(link.target)
 
 
 def _properties(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from knowtrail.graph.errors import StorageError
 from knowtrail.graph.files.packaged import packaged
-from knowtrail.ingest.keys import document_key
+from knowtrail.ingest.keys import document_key, page_key
 from knowtrail.ingest.mentions import SHORTEST
 from knowtrail.ingest.names import words_of
 from knowtrail.ingest.terms import LINKED_SHARE, MOST_LINKED, NameTally
@@ -58,7 +58,7 @@ def words_in(text: str, targets: Iterable[str]) -> set[str]:
     words = set(words_of(text))
     if not text.isascii():
         words.update(run.lower() for run in _RUN.findall(text))
-    words.update(map(_link, targets))
+    words.update(_link(key) for link in targets for key in (link, page_key(link)))
     return words
 
 

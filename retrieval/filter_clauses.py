@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from knowtrail.graph.db.labels import COPIED, LONGEST_COPY
-from knowtrail.ingest.keys import normalise_title
+from knowtrail.ingest.keys import title_keys
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -127,7 +127,7 @@ def title_key_of(clause: Clause, params: dict[str, Any]) -> str:
     if not (is_some and all(isinstance(one, str) for one in titles)):
         return ""
     name = f"filter{len(params)}"
-    params[name] = sorted(set(map(normalise_title, titles)))
+    params[name] = sorted({key for title in titles for key in title_keys(title)})
     return f"document.titleKey IN ${name}"
 
 

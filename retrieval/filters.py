@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.cli.rows import shown_value
 from knowtrail.graph.db.labels import BARE_FIELDS, PROPERTY
 from knowtrail.graph.errors import FilterError, near_name
+from knowtrail.ingest.keys import normalise_title
 from knowtrail.retrieval.filter_clauses import (
     OPERATORS,
     AllOf,
@@ -166,10 +167,19 @@ def _parse_field(key: object, value: object) -> list[Clause]:
         raise FilterError(msg)
     for operator, operand in tests.items():
         _check(str(key), operator, operand)
+    stored = _stored_category if field.owner == "category" else lambda _, value: value
     return [
-        Compare(field=field, operator=operator, value=operand)
+        Compare(field=field, operator=operator, value=stored(operator, operand))
         for operator, operand in tests.items()
     ]
+
+
+def _stored_category(operator: str, operand: Any) -> Any:
+    """Return names of categories as they are stored; what is no whole name stays."""
+    if isinstance(operand, list) and operator != "$between":
+        return [_stored_category("$eq", one) for one in operand]
+    whole = operator in {"$eq", "$ne"} and isinstance(operand, str)
+    return normalise_title(operand) if whole else operand
 
 
 def _field(key: object) -> Field:

@@ -1,11 +1,12 @@
 // purpose: the document of an id or title, and the term of a name, of a corpus
-// params: corpus, name, key
+// params: corpus, name, keys
 // since: 5.26
 CALL {
   MATCH (d:Document {id: $name, corpus: $corpus})
   RETURN d.id AS id, d.title AS title, 'document' AS kind, 0 AS place
   UNION ALL
-  MATCH (d:Document {corpus: $corpus, titleKey: $key})
+  MATCH (d:Document {corpus: $corpus})
+  WHERE d.titleKey IN $keys
   WITH d
   ORDER BY d.title = $name DESC, d.id
   LIMIT 1

@@ -14,15 +14,19 @@ from knowtrail.graph.batches import batched
 from knowtrail.graph.models.model_files import ModelOfFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import numpy as np
     import numpy.typing as npt
 
     Vectors = npt.NDArray[np.float32]
 
 _LOADING_LOG = logging.getLogger("knowtrail.graph.models.embedders.loading")
-_FEWEST_TOKENS = 64
-"""Tokens of one call of a model: for fewer, matrix kernels of CPUs round otherwise."""
-_TOKENISED_AT_ONCE = 1024
+_FEWEST_TOKENS = (64, 16)
+"""Tokens of a call of a model, without and with AVX-512: for fewer, matrix kernels of
+MKL round otherwise. Measured with MiniLM on one kind of Intel CPU, in both modes."""
+_MOST_TOKENS = 8192
+_TOKENISED_AT_ONCE = 64
 
 QUERY_PROMPTS = {
     "mixedbread-ai/mxbai-embed-large-v1": (
@@ -70,14 +74,16 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._before = 1
+        self._before = 0
 
     def __enter__(self) -> int:
         import torch
 
         with self._lock:
-            if not self._inside:
-                self._before = torch.get_num_threads()
+            now = torch.get_num_threads()
+            # A thread that torch met while this one was inside has 1 for ever.
+            if not self._inside and (now > 1 or not self._before):
+                self._before = now
             self._inside += 1
         torch.set_num_threads(1)
         return self._before
@@ -149,9 +155,10 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
     def embed_array(self, texts: list[str]) -> Vectors:
         """Return vectors as a float32 array of shape (texts, dimensions).
 
-        On a CPU a vector depends on its text alone, not on what else is embedded, in
-        which parts and on how many threads: each call of the model has texts of one
-        length, which need no padding, and one thread.
+        On a CPU the vector of a model that ends with the pooling of tokens depends on
+        its text alone, not on what else is embedded, in which parts and on how many
+        threads: each call of the model has texts of one length, which need no padding,
+        and one thread. Layers behind the pooling may round otherwise.
         """
         import numpy as np
         import torch
@@ -159,22 +166,16 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
         lengths = self._lengths(texts)
         if not lengths:
             return self._encode(texts, self.batch_size)
-        alike: dict[int, list[int]] = {}
-        for place, length in enumerate(lengths):
-            alike.setdefault(length, []).append(place)
-        parts = [
-            part
-            for _, places in sorted(alike.items(), reverse=True)
-            for part in batched(places, self.batch_size)
-        ]
+        few = _FEWEST_TOKENS[torch.backends.cpu.get_cpu_capability() == "AVX512"]
 
         def encoded(part: list[int]) -> Vectors:
-            times = -(-_FEWEST_TOKENS // max(1, lengths[part[0]] * len(part)))
+            times = -(-few // (lengths[part[0]] * len(part)))
             found = self._encode([texts[i] for i in part] * times, len(part) * times)
             return found[: len(part)]
 
         with ExitStack() as stack:
             threads = stack.enter_context(_ONE_THREAD)
+            parts = list(_alike(lengths, self.batch_size, threads, few))
             run: Any = map
             if len(parts) > 1:
                 alone = partial(torch.set_num_threads, 1)
@@ -182,17 +183,6 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
                 run = stack.enter_context(pool).map
             vectors = np.concatenate(list(run(encoded, parts)))
         return vectors[np.argsort([i for part in parts for i in part])]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question, with the model's query prompt.
-
-        It is embedded as it is, in half the time of a document of few words, whose
-        vector may differ in the last bits.
-        """
-        with _ONE_THREAD:
-            found = self._encode([self.query_prompt + text], 1)
-        vector: list[float] = found[0].tolist()
-        return vector
 
     def _encode(self, texts: list[str], batch_size: int) -> Vectors:
         import numpy as np
@@ -206,12 +196,32 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
         return np.asarray(vectors, dtype=np.float32)
 
     def _lengths(self, texts: list[str]) -> list[int]:
-        """Return how many tokens texts have, [] where a model does not pad these."""
-        lengths: list[int] = []
-        if self.model.device.type == "cpu":
-            for part in batched(texts, _TOKENISED_AT_ONCE):
-                mask = self.model.preprocess(part).get("attention_mask")
-                if mask is None:
-                    return []
-                lengths += mask.sum(1).tolist()
-        return lengths
+        """Return how many tokens texts have, [] where the model does not pad these."""
+        model = self.model
+        if not texts or model.device.type != "cpu":
+            return []
+        prompt = model.prompts.get(model.default_prompt_name)
+        tokenised = partial(model.preprocess, prompt=prompt)
+        if "attention_mask" not in tokenised(texts[:1]):
+            return []
+        masks = (
+            tokenised(part)["attention_mask"]
+            for part in batched(texts, _TOKENISED_AT_ONCE)
+        )
+        return [n for mask in masks for n in mask.sum(1).clamp(min=1).tolist()]
+
+
+def _alike(
+    lengths: Sequence[int], most: int, threads: int, few: int
+) -> Iterator[list[int]]:
+    """Yield the places of texts of one length, longest first, for all threads.
+
+    A part has at most `most` texts and `_MOST_TOKENS` tokens, and where there are so
+    many `few` tokens.
+    """
+    alike: dict[int, list[int]] = {}
+    for place, length in enumerate(lengths):
+        alike.setdefault(length, []).append(place)
+    for length, places in sorted(alike.items(), reverse=True):
+        size = max(-(-len(places) // threads), -(-few // length))
+        yield from batched(places, min(size, most, max(1, _MOST_TOKENS // length)))

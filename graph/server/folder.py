@@ -308,7 +308,8 @@ def stop_server(home: Path, *, timeout: float = STOP_TIMEOUT_SECONDS) -> bool:
     folder = ServerFolder(home)
     if not folder.is_alive():
         return False
-    with folder.changing(timeout):
+    # Who waits for a server that starts has the lock for as long.
+    with folder.changing(START_TIMEOUT_SECONDS + timeout):
         return kill_server(folder, timeout)
 
 
@@ -321,6 +322,8 @@ def kill_server(folder: ServerFolder, timeout: float) -> bool:
     if not folder.is_alive():
         folder.clear_state()
         return False
+    if folder.read_state() is None:  # in Java's start it hears of no signal
+        timeout = min(timeout, KILL_TIMEOUT_SECONDS)
     if not _signal(folder, signal.SIGTERM, timeout):
         _LOG.warning(
             "The server of %s did not stop within %.0f s and is ended at once; "

@@ -20,8 +20,10 @@ from knowtrail.graph.errors import InputError, ServerError, StorageError
 from knowtrail.graph.files import held_file, private, private_folder
 from knowtrail.graph.server.dbms import DEFAULT_DATABASE
 from knowtrail.graph.server.folder import (
+    START_TIMEOUT_SECONDS,
     STOP_TIMEOUT_SECONDS,
     ServerFolder,
+    answering,
     child_environment,
     kill_server,
     module_command,
@@ -54,7 +56,7 @@ def stopped_server(home: Path) -> Iterator[bool]:
     )
     clients = folder.root / "clients.lock"
     with folder.changing(STOP_TIMEOUT_SECONDS), held_file(clients, refusal):
-        state = folder.read_state()
+        state = folder.read_state() or answering(folder, START_TIMEOUT_SECONDS)
         kill_server(folder, STOP_TIMEOUT_SECONDS)
         yield state is not None and state.stays
 

@@ -18,7 +18,7 @@ from knowtrail.graph.cli.rows import plain_value
 from knowtrail.graph.db.user_statements import aread_statement
 from knowtrail.graph.files.packaged import packaged
 from knowtrail.ingest.corpus import asked_corpora
-from knowtrail.ingest.keys import normalise_title
+from knowtrail.ingest.keys import title_keys
 from knowtrail.retrieval.corpora import acorpora, pick_corpus
 from knowtrail.retrieval.search import asearch
 from knowtrail.retrieval.serve.backend import TemplateDoor
@@ -444,7 +444,7 @@ class Tools:
         """Return the document of a title or id, or else a term."""
         stored = await acorpora(self._connection)
         wanted = pick_corpus(stored, self._corpus(corpus)).name
-        asked = {"corpus": wanted, "name": name, "key": normalise_title(name)}
+        asked = {"corpus": wanted, "name": name, "keys": title_keys(name)}
         rows = await self._connection.aread("mcp/places", **asked)
         if not any(kind in {"", row["kind"]} for row in rows):
             rows = await self._connection.aread("mcp/places_by_alias", **asked)
@@ -546,7 +546,7 @@ def _telling(context: Context[Any]) -> Progress:
 def _titled(connection: Connection, corpus: str, title: str) -> list[dict[str, Any]]:
     """Return the one document of an exact title, or none; several are refused."""
     rows = connection.read(
-        "mcp/titled", corpus=corpus, title=title, key=normalise_title(title)
+        "mcp/titled", corpus=corpus, title=title, keys=title_keys(title)
     )
     if len(rows) > 1:
         msg = f"{len(rows)} documents of {corpus} have the title {title[:80]!r}."

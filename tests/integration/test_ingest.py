@@ -456,7 +456,10 @@ def test_titles_and_categories_are_those_that_were_given(connection, ingest):
     two = replace(
         one, source_id="2", title="C#", raw="It is newer.", categories=("C#",)
     )
-    ingest([one, two, replace(one, source_id="3", title="#1", raw="It is a list.")])
+    links = (Link(start=0, end=2, target="C#"), Link(start=3, end=5, target="Tide#Sea"))
+    three = replace(one, source_id="3", title="#1", raw="It is a list.", links=links)
+    tide = replace(one, source_id="4", title="Tide", raw="It is high.")
+    ingest([one, two, three])
 
     of_basic = partial(search, algorithm="basic_retrieval", embedder=EMBEDDER, k=5)
     found = [
@@ -465,11 +468,17 @@ def test_titles_and_categories_are_those_that_were_given(connection, ingest):
             {"title": "C"},
             {"title": {"$in": ["C#", "#1"]}},
             {"category": "big_data"},
-            {"category": "C#"},
+            {"category": {"$in": ["C#"]}},
         )
     ]
+    ingest([tide])
+    linked = connection.query(
+        "MATCH (:Document {title: '#1'})-[:LINKS_TO]->(d) RETURN d.title AS title"
+        " ORDER BY title"
+    )
 
     assert found == [{"C"}, {"C#", "#1"}, {"C", "#1"}, {"C#"}]
+    assert [row["title"] for row in linked] == ["C#", "Tide"]
     assert sound(connection) == []
 
 

@@ -91,16 +91,24 @@ def test_keys_are_equal_only_for_equal_parts(one, two):
     [
         ("autism", "Autism"),
         ("  Marine__chronometer ", "Marine chronometer"),
-        ("Tide#Causes", "Tide"),
+        ("C#", "C#"),
         (":Category:Seas", "Category:Seas"),
         ("", ""),
         ("é", "É"),
-        ("#top", ""),
+        ("#top", "#top"),
     ],
 )
 def test_titles_are_normalised_as_links_need(title, key):
-    """Underscores, fragments, a leading colon and the first letter's case go."""
+    """Underscores, a leading colon and the first letter's case go."""
     assert normalise_title(title) == key
+
+
+@pytest.mark.parametrize(
+    ("target", "key"), [("Tide#Causes", "Tide"), ("tide_ #x", "Tide"), ("#top", "")]
+)
+def test_a_fragment_goes_where_a_target_has_one(target, key):
+    """It is that of MediaWiki, whose titles have no `#`."""
+    assert normalise_title(target, fragment=True) == key
 
 
 def test_names_are_compared_without_case_and_spaces():

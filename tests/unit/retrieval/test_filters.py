@@ -176,7 +176,7 @@ def test_the_cypher_of_a_filter() -> None:
         "((document.`language` = $filter0) AND NOT EXISTS { MATCH "
         "(document)-[:IN_CATEGORY]->(tag:Category) WHERE tag.name = $filter1 }) }"
     )
-    assert params == {"filter0": "en", "filter1": "x"}
+    assert params == {"filter0": "en", "filter1": "X"}
     assert json.dumps(params)
 
 
