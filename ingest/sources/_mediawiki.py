@@ -386,9 +386,8 @@ class ArticleReader:
 
 def _rows(part: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     rows = part.get(name)
-    yield from (
-        (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
-    )
+    listed = rows if isinstance(rows, list) else ()
+    return (row for row in listed if isinstance(row, dict))
 
 
 def _pairs(part: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
