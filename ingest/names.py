@@ -142,9 +142,7 @@ _LOOK_BACK = 12
 
 def _begins(text: str, start: int) -> bool:
     """Say whether a sentence may begin at `start`."""
-    return (
-        bool(_BEFORE.search(text, max(0, start - _LOOK_BACK), start)) if start else True
-    )
+    return _BEFORE.search(text, max(0, start - _LOOK_BACK), start) is not None
 
 
 @cache

@@ -87,9 +87,7 @@ def write_documents(
     What they replace is removed first.
     """
     total = Counters()
-    for batch in batched_within(
-        documents, lambda one: one.document.size, TRANSACTION_TEXTS
-    ):
+    for batch in batched_within(documents, lambda one: one.size, TRANSACTION_TEXTS):
         replaced = [d.document.id for d in batch if d.replaces]
         total += connection.write_all([
             *conclusions_of(connection, replaced),
@@ -157,32 +155,23 @@ def _steps(
             ("ingest/remove_chunks", {"ids": replaced, "kept": kept}),
             ("ingest/remove_relations", {"ids": replaced}),
         ]
+    prepared = [embedded.document for embedded in documents]
     rows = [
-        {
-            "id": d.document.id,
-            "properties": d.document.properties | {"corpusVersion": version},
-        }
-        for d in documents
+        {"id": d.id, "properties": d.properties | {"corpusVersion": version}}
+        for d in prepared
     ]
     steps.append(("ingest/documents", {"corpus": corpus, "rows": rows}))
     former = [
-        {
-            "id": redirect_id(corpus, d.document.properties["titleKey"]),
-            "page": d.document.id,
-        }
-        for d in documents
+        {"id": redirect_id(corpus, d.properties["titleKey"]), "page": d.id}
+        for d in prepared
     ]
     steps.append(("ingest/redirects_become_articles", {"rows": former}))
     steps += _text_steps(documents, capabilities, version)
     steps += _theme_steps(documents, corpus, capabilities)
     categories = [
-        {
-            "document": d.document.id,
-            "id": content_key(corpus, "category", name),
-            "name": name,
-        }
-        for d in documents
-        for name in d.document.categories
+        {"document": d.id, "id": content_key(corpus, "category", name), "name": name}
+        for d in prepared
+        for name in d.categories
     ]
     if categories:
         steps.append(("ingest/categories", {"corpus": corpus, "rows": categories}))
@@ -283,7 +272,7 @@ def intra_edges(
     inside = Comparison(
         vectors=vectors,
         groups=np.zeros(len(ids), dtype=np.int64),
-        ids=_ranks(ids),
+        ids=np.argsort(np.argsort(np.array(ids))),  # each id's place in their order
         numbers=np.array([vector_number(v) for v in vectors], dtype=np.int64),
         top=options.intra_top_k,
         threshold=options.intra_threshold,
@@ -308,12 +297,6 @@ def similar_rows(
         (int(rows[a]), columns[a:b].tolist(), scores[a:b].tolist())
         for a, b in zip(starts.tolist(), ends, strict=True)
     ]
-
-
-def _ranks(ids: Sequence[str]) -> npt.NDArray[np.int64]:
-    ranks = np.empty(len(ids), dtype=np.int64)
-    ranks[np.argsort(np.array(ids))] = np.arange(len(ids))
-    return ranks
 
 
 def _intra_steps(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 import runpy
 from collections import Counter
@@ -344,9 +345,5 @@ def _overlap(one: str, other: str) -> float:
 
 
 def _akin(one: str, other: str) -> bool:
-    longest = max(len(one), len(other))
-    alike = next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
-    return one == other or alike >= max(4, 0.55 * longest)
+    least = math.ceil(max(4, 0.55 * max(len(one), len(other))))
+    return one[:least] == other[:least]

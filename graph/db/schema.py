@@ -174,15 +174,6 @@ def filter_property(name: str) -> str:
     return whole
 
 
-def _filter_index(name: str) -> str:
-    """Return the command that makes the index of a property that filters name."""
-    owner, _, prop = name.partition(".")
-    return (
-        f"CREATE INDEX `filter_{owner}_{prop}` IF NOT EXISTS "
-        f"FOR (n:{owner.capitalize()}) ON (n.corpus, n.`{prop}`)"
-    )
-
-
 def _declared(
     connection: Connection, asked: Sequence[str], progress: Progress
 ) -> list[str]:
@@ -190,7 +181,10 @@ def _declared(
     if not asked:
         return []
     for name in asked:
-        _make(connection, _filter_index(name))
+        owner, _, prop = name.partition(".")
+        made = f"CREATE INDEX `filter_{owner}_{prop}` IF NOT EXISTS "
+        made += f"FOR (n:{owner.capitalize()}) ON (n.corpus, n.`{prop}`)"
+        _make(connection, made)
     _await_indexes(connection, 0.0, progress, asked)
     able = connection.capabilities.filtered_vector_index
     names = filter_properties(connection) if able else []

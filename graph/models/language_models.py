@@ -263,7 +263,9 @@ class LanguageModel:
 
     def _pause(self, error: Exception, attempt: int, end: float) -> float:
         """Return after how many seconds to ask again; raise what asking cannot mend."""
-        if self._refuses_temperature(error):
+        refused = status_of(error) == 400 and "temperature" in str(error)
+        if refused and self._provider is not None and self._takes_temperature:
+            # As models that reason do.
             _LOG.info("%s is asked at its own temperature.", self.name)
             self._takes_temperature = False
             return 0.0
@@ -272,15 +274,6 @@ class LanguageModel:
             raise error
         _LOG.info("%s is busy: asked again in %g s.", self.name, pause)
         return pause
-
-    def _refuses_temperature(self, error: Exception) -> bool:
-        """Return whether a model takes no temperature, as those that reason do."""
-        return (
-            self._provider is not None
-            and self._takes_temperature
-            and status_of(error) == 400
-            and "temperature" in str(error)
-        )
 
     @contextmanager
     def _translated(self, seconds: float) -> Iterator[None]:

@@ -402,8 +402,7 @@ class Translation:
             if reading.object == NODE:
                 continue
             terms = self._objects(reading, record, columns, labels)
-            held_terms = found.get(term)
-            found[term] = terms if held_terms is None else held_terms & terms
+            found[term] = found.get(term, terms) & terms
         extended: list[Solution] = [{}]
         for group in self._optional:
             choices = {

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from knowtrail.graph.errors import SourceError
 from knowtrail.graph.files import disk_errors
-from knowtrail.ingest.sources._remote import located, located_all
+from knowtrail.ingest.sources._remote import RawBytes, located, located_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ class Part(NamedTuple):
     lines: int = 0
 
 
-class _FileRange(io.RawIOBase):
+class _FileRange(RawBytes):
     """A range of a file as if it were the whole."""
 
     def __init__(self, file: IO[bytes], start: int, end: int | None) -> None:
@@ -62,9 +62,6 @@ class _FileRange(io.RawIOBase):
         self._file.close()
         super().close()
 
-    def readable(self) -> bool:
-        return True
-
     def seekable(self) -> bool:
         return True
 
@@ -74,13 +71,10 @@ class _FileRange(io.RawIOBase):
     def tell(self) -> int:
         return self._file.tell() - self._start
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        room = len(buffer)
+    def some(self, most: int) -> bytes:
         if self._end is not None:
-            room = min(room, self._end - self._file.tell())
-        data = self._file.read(room)
-        buffer[: len(data)] = data
-        return len(data)
+            most = min(most, self._end - self._file.tell())
+        return self._file.read(most)
 
 
 def ranged(file: IO[bytes], start: int, end: int | None) -> IO[bytes]:
@@ -308,17 +302,12 @@ class LineFile:
             return self.position
 
 
-class _Unclosed(io.RawIOBase):
+class _Unclosed(RawBytes):
     """Standard input for one reading, left open when the reading ends."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        read = getattr(self._stream, "read1", self._stream.read)
-        data = read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+    def some(self, most: int) -> bytes:
+        read: Callable[[int], bytes] = getattr(self._stream, "read1", self._stream.read)
+        return read(most)

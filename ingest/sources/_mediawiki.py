@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from knowtrail.graph.busy import BusyError, asked_pause, pause_noted, retry_after
 from knowtrail.graph.errors import SourceError, UnreachableError
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.records import Failure, LeftOut, RawDocument, RawRedirect
-from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -271,17 +271,17 @@ class ArticleReader:
         answer = _Answer()
         joined = _SEPARATOR.join([
             "",
-            *(repaired(t).replace(_SEPARATOR, " ") for t in titles),
+            *(whole_characters(t).replace(_SEPARATOR, " ") for t in titles),
         ])
         for part in self.api.query({"titles": joined, **_PARAMETERS}):
             answer.add(part)
-        return [self._found(repaired(title), answer) for title in titles]
+        return [self._found(whole_characters(title), answer) for title in titles]
 
     def search(self, topic: str, count: int) -> Iterator[str]:
         """Yield titles of articles on a topic, the most relevant first."""
         parameters = {
             "list": "search",
-            "srsearch": repaired(topic),
+            "srsearch": whole_characters(topic),
             "srnamespace": "0",
             "srlimit": str(min(count, 50)),
             "srinfo": "",
@@ -295,7 +295,7 @@ class ArticleReader:
         """Return ": did you mean ...?" for a title that leads nowhere."""
         parameters = {
             "list": "search",
-            "srsearch": repaired(title),
+            "srsearch": whole_characters(title),
             "srlimit": "3",
             "srinfo": "suggestion",
             "srprop": "",
@@ -345,7 +345,7 @@ class ArticleReader:
     def _article(self, page: dict[str, Any], identity: str) -> Item:
         from knowtrail.ingest.wikitext import is_disambiguation, redirect_target
 
-        title = repaired(str(page["title"]))
+        title = whole_characters(str(page["title"]))
         revision = next(_rows(page, "revisions"), {})
         slots = revision.get("slots")
         main = slots.get("main") if isinstance(slots, dict) else None
@@ -375,7 +375,7 @@ class ArticleReader:
         return RawDocument(
             source_id=identity,
             title=title,
-            raw=repaired(text),
+            raw=whole_characters(text),
             markup="wikitext",
             url=None if url is None else str(url),
             source=self.source,
@@ -386,9 +386,8 @@ class ArticleReader:
 
 def _rows(part: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     rows = part.get(name)
-    yield from (
-        (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
-    )
+    listed = rows if isinstance(rows, list) else ()
+    return (row for row in listed if isinstance(row, dict))
 
 
 def _pairs(part: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:

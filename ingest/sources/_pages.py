@@ -165,10 +165,8 @@ def _pieces(tokens: Sequence[Token]) -> Iterator[Piece]:
         elif token.type == "link_close":
             yield linked, target
             target = ""
-        else:
+        elif token.type not in {"image", "html_inline"}:
             text = " " if token.type in {"softbreak", "hardbreak"} else token.content
-            if token.type in {"image", "html_inline"}:
-                continue
             if target:
                 linked += text
             elif token.type == "text":
@@ -343,7 +341,6 @@ def read_pdf(data: bytes) -> Page:
         PageError: If it is no PDF, locked, or has pictures of text alone.
     """
     from pypdf import PdfReader
-    from pypdf.errors import PyPdfError
 
     # What it mends by itself is no news to who reads the text.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
@@ -355,7 +352,7 @@ def read_pdf(data: bytes) -> Page:
         title = str(reader.metadata.title or "") if reader.metadata else ""
     except PageError:
         raise
-    except (PyPdfError, Exception) as error:  # broken files make it raise anything
+    except Exception as error:  # broken files make it raise anything
         raise PageError(f"it cannot be read as PDF ({_told(error)})") from error
     sections, parts, length = [], [], 0
     for number, text in enumerate(texts, start=1):

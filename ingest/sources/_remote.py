@@ -210,7 +210,23 @@ def _denied(error: BaseException) -> bool:
     return isinstance(error, PermissionError) or "AWS Error ACCESS_DENIED" in str(error)
 
 
-class _Reading(io.RawIOBase):
+class RawBytes(io.RawIOBase):
+    """A file that is read by pieces, of which `some` gives the next one."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        data = self.some(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def some(self, most: int) -> bytes:
+        """Return what comes next, no more than so many bytes; nothing at the end."""
+        raise NotImplementedError
+
+
+class _Reading(RawBytes):
     """A remote file as bytes; the more of it is read in a row, the more at once."""
 
     def __init__(self, file: RemoteFile, state: State) -> None:
@@ -225,9 +241,6 @@ class _Reading(io.RawIOBase):
         self._store.close()
         super().close()
 
-    def readable(self) -> bool:
-        return True
-
     def seekable(self) -> bool:
         return True
 
@@ -235,13 +248,12 @@ class _Reading(io.RawIOBase):
         self._at = offset + (self._at if whence == io.SEEK_CUR else 0)
         return self._at
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def some(self, most: int) -> bytes:
         if not self._begin <= self._at < self._begin + len(self._block):
             self._load()
-        data = self._block[self._at - self._begin :][: len(buffer)]
-        buffer[: len(data)] = data
+        data = self._block[self._at - self._begin :][:most]
         self._at += len(data)
-        return len(data)
+        return data
 
     def _load(self) -> None:
         follows = self._at == self._begin + len(self._block)

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import TYPE_CHECKING
+
+from knowtrail.graph.models.prompts import whole_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from knowtrail.ingest.records import Metadata, Scalar
 
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _LARGEST_INTEGER = 2**63
 
 
 class BadValueError(ValueError):
     """A value of a record cannot be stored; the message says which and why."""
-
-
-def repaired(text: str) -> str:
-    """Replace stray surrogates, which no encoding and no database takes."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def as_text(value: object, name: str) -> str | None:
@@ -31,7 +26,7 @@ def as_text(value: object, name: str) -> str | None:
         return None
     if not isinstance(value, str):
         raise BadValueError(f"{name!r} is {_kind(value)}: it must be a string")
-    return repaired(value)
+    return whole_characters(value)
 
 
 def stored_metadata(values: Mapping[str, object], where: str) -> dict[str, Metadata]:
@@ -43,7 +38,7 @@ def stored_metadata(values: Mapping[str, object], where: str) -> dict[str, Metad
         if not isinstance(name, str) or not name.strip() or "\0" in name:
             msg = f"a name in {where} is blank or has a NUL: name the value or omit it"
             raise BadValueError(msg)
-        found[repaired(name)] = metadata_value(value, name)
+        found[whole_characters(name)] = metadata_value(value, name)
     return found
 
 
@@ -70,14 +65,14 @@ def metadata_value(value: object, name: str) -> Metadata:
     except (TypeError, ValueError, RecursionError) as error:
         msg = f"{name!r} is {_kind(value)} that JSON cannot say: {error}"
         raise BadValueError(msg) from error
-    return repaired(text)
+    return whole_characters(text)
 
 
 def _scalar(value: object, name: str) -> Scalar:
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return repaired(str(value))
+        return whole_characters(str(value))
     if isinstance(value, int) and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER:
         return int(value)
     if isinstance(value, float) and math.isfinite(value):

@@ -397,8 +397,7 @@ class PageReader:
 
 
 _PROJECT = re.compile(
-    r"(?:wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)"
-    r"$"
+    r"(?:wiki(?:books|news|quote|source|versity|voyage)?|wiktionary)$"
 )
 _PLAIN_IN_URL = ";@$!*(),/~:"
 _TITLE_LIMIT = 1_000

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from knowtrail.graph.errors import SettingsError, SourceError
 from knowtrail.graph.files import disk_errors, text_encoding
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, LeftOut, Link, RawDocument
 from knowtrail.ingest.sources._lines import Part
@@ -28,7 +29,6 @@ from knowtrail.ingest.sources._pages import (
     read_text,
 )
 from knowtrail.ingest.sources._remote import RemoteFile, located
-from knowtrail.ingest.sources._values import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,7 +136,7 @@ class FilesSource:
         alone = one if one and one.is_dir() else None
         moved = root and alone and _moved(root, alone)
         self._root = root if root and not moved else _absolute(alone or "")
-        return repaired(self._root) if root or alone or new else None
+        return whole_characters(self._root) if root or alone or new else None
 
     def parts(self, size: int) -> Iterator[Part]:
         """List the files as `items` does; yield pieces of about so many bytes."""
@@ -214,10 +214,10 @@ class FilesSource:
         """Return the path in the folder, or below the host of a file elsewhere."""
         text, root, away = str(path), self._root, "://" in self._root
         if isinstance(path, RemoteFile) and not (away and text.startswith(f"{root}/")):
-            return repaired(path.key)
+            return whole_characters(path.key)
         if away and not isinstance(path, RemoteFile):
             root = ""
-        return repaired(Path(os.path.relpath(text, root or None)).as_posix())
+        return whole_characters(Path(os.path.relpath(text, root or None)).as_posix())
 
     def _item(self, identity: str, path: AnyPath) -> Item:
         kind = path.suffix.lower()

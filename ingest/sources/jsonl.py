@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from knowtrail.graph.errors import InputError, SourceError
 from knowtrail.graph.files import disk_errors
 from knowtrail.graph.files.lines import no_constant
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import (
     Damage,
@@ -31,7 +32,6 @@ from knowtrail.ingest.sources._remote import RemoteFile
 from knowtrail.ingest.sources._values import (
     BadValueError,
     as_text,
-    repaired,
     stored_metadata,
 )
 
@@ -324,6 +324,6 @@ def _metadata(record: dict[str, Any]) -> dict[str, Any]:
     given = record.get("metadata")
     if not isinstance(given, dict | None):
         raise BadValueError("'metadata' is not an object")
-    loose = {repaired(k): v for k, v in record.items() if k not in KEYS}
+    loose = {whole_characters(k): v for k, v in record.items() if k not in KEYS}
     kept = stored_metadata(loose, "the record")
     return kept | stored_metadata(given or {}, "'metadata'")

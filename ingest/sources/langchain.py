@@ -9,9 +9,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from knowtrail.graph.errors import SourceError
+from knowtrail.graph.models.prompts import whole_characters
 from knowtrail.ingest.keys import content_key
 from knowtrail.ingest.records import Failure, LeftOut, RawDocument
-from knowtrail.ingest.sources._values import BadValueError, metadata_value, repaired
+from knowtrail.ingest.sources._values import BadValueError, metadata_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,9 +74,9 @@ class LangChainSource:
             yield self._item(document, seen)
 
     def _item(self, document: Document, seen: Counter[str]) -> RawDocument | LeftOut:
-        metadata, text = document.metadata, repaired(document.page_content)
+        metadata, text = document.metadata, whole_characters(document.page_content)
         source = _string(metadata, "source")
-        identity = repaired(document.id or "") or source or content_key(text)
+        identity = whole_characters(document.id or "") or source or content_key(text)
         title = _string(metadata, "title") or source or identity
         if not text.strip():
             return LeftOut(title=title, reason="empty")
@@ -105,7 +106,7 @@ def _unused(identity: str, seen: Counter[str]) -> str:
 
 def _string(metadata: Mapping[str, object], name: str) -> str:
     value = metadata.get(name)
-    return "" if value is None else repaired(str(value)).strip()
+    return "" if value is None else whole_characters(str(value)).strip()
 
 
 def _kept(metadata: Mapping[str, object]) -> dict[str, Metadata]:
@@ -114,7 +115,7 @@ def _kept(metadata: Mapping[str, object]) -> dict[str, Metadata]:
         if name in _OWN or value is None or not str(name).strip() or "\0" in str(name):
             continue
         try:
-            kept[repaired(str(name))] = metadata_value(value, str(name))
+            kept[whole_characters(str(name))] = metadata_value(value, str(name))
         except BadValueError as error:
             _LOG.debug("Metadata left out: %s", error)
     return kept

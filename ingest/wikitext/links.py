@@ -72,9 +72,7 @@ class Links:
             if category:
                 self.categories.setdefault(category)
             return ""
-        if name in _FILES:
-            return label or rest if shown else ""
-        if prefix in LANGUAGE_CODES:
+        if name in _FILES or prefix in LANGUAGE_CODES:
             return label or rest if shown else ""
         if name in _ELSEWHERE:
             return label or rest.rpartition(":")[2]
@@ -83,9 +81,8 @@ class Links:
     def _anchor(self, target: str, label: str, trail: str) -> str:
         text = (label or _shown_title(target)) + trail
         title = normalise_title(target, fragment=True)
-        if not title or not text.strip() or len(self.targets) >= LINK_LIMIT:
-            return text
-        if LINK_END in text:
+        full = len(self.targets) >= LINK_LIMIT
+        if full or not title or not text.strip() or LINK_END in text:
             return text
         self.targets.append(title)
         return link_start(len(self.targets) - 1) + text + LINK_END
@@ -137,7 +134,9 @@ class _Brackets:
             self._position = match.end()
             found = match[0]
             if found == "|":
-                self._bar()
+                if self._stack:
+                    self._stack[-1].bars.append(len(self._out))
+                self._out.append("|")
             elif found == "[[":
                 self._open("link", found)
             elif found[0] == "{":
@@ -148,11 +147,6 @@ class _Brackets:
                 self._close_link(len(found))
         self._out.append(self._text[self._position :])
         return "".join(self._out)
-
-    def _bar(self) -> None:
-        if self._stack:
-            self._stack[-1].bars.append(len(self._out))
-        self._out.append("|")
 
     def _open(self, kind: _Kind, token: str) -> None:
         """Push a frame; its bracket stays in the output until it is closed."""

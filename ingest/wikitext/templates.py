@@ -280,9 +280,7 @@ def _density(arguments: Arguments) -> str:
 def _nihongo(arguments: Arguments) -> str:
     english, *others = [*arguments.positional, "", "", ""][:4]
     inner = ", ".join(filter(None, others))
-    if not english:
-        return ", ".join(filter(None, others))
-    return f"{english} ({inner})" if inner else english
+    return f"{english} ({inner})" if english and inner else english or inner
 
 
 def _quote(arguments: Arguments) -> str:
