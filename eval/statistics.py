@@ -186,7 +186,7 @@ def bootstrap_intervals(
         value = float(statistic(table.mean(axis=0, keepdims=True))[0])
         low = high = nan
         if means is not None:
-            drawn, tails = statistic(means), _tails(level)
+            drawn, tails = statistic(means), np.array([1 - level, 1 + level]) / 2
             if method == "bca":
                 tails = _bca_tails(sums, sizes, statistic, drawn, value, tails)
             low, high = map(float, np.quantile(drawn, tails))
@@ -196,10 +196,6 @@ def bootstrap_intervals(
             value=value, low=low, high=high, level=level, n=len(table)
         )
     return found
-
-
-def _tails(level: float) -> NDArray[np.float64]:
-    return np.array([(1 - level) / 2, (1 + level) / 2])
 
 
 def exact_ends(

@@ -194,7 +194,7 @@ def parse_answer(raw: str, given: Sequence[T]) -> ParsedAnswer[T]:
     found = json_object(raw)
     if found is not None:
         answer, named = found.get("answer"), found.get("citations")
-        confidence = _confidence(found.get("confidence"))
+        confidence = known_share(found.get("confidence"))
         text = answer if isinstance(answer, str) else ""
         whole = True
     else:
@@ -234,7 +234,8 @@ def _cited(named: object, given: Sequence[T]) -> tuple[T, ...]:
     return tuple(given[n - 1] for n in dict.fromkeys(numbers))
 
 
-def _confidence(value: object) -> float | None:
+def known_share(value: object) -> float | None:
+    """Return what a model says is a number from 0 to 1, None where it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= 1 else None

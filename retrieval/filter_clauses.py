@@ -53,11 +53,6 @@ class AnyOf:
 Clause: TypeAlias = Compare | AllOf | AnyOf
 
 
-def count_tests(clause: Clause) -> int:
-    """Count the tests of a clause."""
-    return 1 if isinstance(clause, Compare) else sum(map(count_tests, clause.parts))
-
-
 def tests_of(clause: Clause) -> list[Compare]:
     """Return the tests that a clause is made of."""
     if isinstance(clause, Compare):
@@ -67,9 +62,7 @@ def tests_of(clause: Clause) -> list[Compare]:
 
 def touches_document(clause: Clause) -> bool:
     """Return whether the document must be looked at."""
-    if isinstance(clause, Compare):
-        return clause.field.owner != "chunk"
-    return any(map(touches_document, clause.parts))
+    return any(test.field.owner != "chunk" for test in tests_of(clause))
 
 
 _TESTS = {

@@ -39,7 +39,6 @@ from knowtrail.retrieval.filter_clauses import (
     Clause,
     Compare,
     Field,
-    count_tests,
     cypher_of,
     inside_of,
     tag_of,
@@ -123,8 +122,8 @@ def parse_filter(given: object) -> Filter | None:
     if given is None or given == {}:
         return None
     clause = _parse(given, depth=1)
-    if count_tests(clause) > _MOST_TESTS:
-        msg = f"The filter has {count_tests(clause)} tests: the most is {_MOST_TESTS}."
+    if (count := len(tests_of(clause))) > _MOST_TESTS:
+        msg = f"The filter has {count} tests: the most is {_MOST_TESTS}."
         raise FilterError(msg)
     return Filter(clause=clause)
 

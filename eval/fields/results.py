@@ -192,8 +192,6 @@ def precision_recall_f1(
     """Return precision, recall and F1; what has nothing to count is 1."""
     precision = score / extracted if extracted else 1.0
     recall = score / gold if gold else 1.0
-    if not extracted and not gold:
-        return 1.0, 1.0, 1.0
     total = precision + recall
     return precision, recall, 2 * precision * recall / total if total else 0.0
 

@@ -316,9 +316,7 @@ def _f1(sums: NDArray[np.float64]) -> NDArray[np.float64]:
         precision = np.where(extracted > 0, score / extracted, 1.0)
         recall = np.where(gold > 0, score / gold, 1.0)
         total = precision + recall
-        f1 = np.where(total > 0, 2 * precision * recall / total, 0.0)
-    f1[(extracted == 0) & (gold == 0)] = 1.0
-    return f1
+        return np.where(total > 0, 2 * precision * recall / total, 0.0)
 
 
 def best_pairs(sums: NDArray[np.float64]) -> dict[int, int]:

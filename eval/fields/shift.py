@@ -253,7 +253,8 @@ def _table_test(rows: list[list[int]]) -> _Test | None:
     if len(columns) < 2:
         return None
     table = list(zip(*columns, strict=True))
-    if len(columns) == 2 and _least_expected(columns) < _EXPECTED:
+    expected = stats.contingency.expected_freq(table)
+    if len(columns) == 2 and expected.min() < _EXPECTED:
         odds, p_value = stats.fisher_exact(table)
         return "fisher-exact", float(odds), float(p_value)
     result = stats.chi2_contingency(table)
@@ -268,9 +269,3 @@ def _pooled(columns: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
         merged = tuple(map(sum, zip(*columns[:2], strict=True)))
         columns = sorted([merged, *columns[2:]], key=sum)
     return columns
-
-
-def _least_expected(columns: list[tuple[int, ...]]) -> float:
-    rows = [sum(row) for row in zip(*columns, strict=True)]
-    least: float = min(map(sum, columns)) * min(rows) / sum(rows)
-    return least

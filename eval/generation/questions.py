@@ -32,6 +32,7 @@ from knowtrail.graph.errors import InputError, ModelError, check_ranges
 from knowtrail.graph.models.prompts import estimated_tokens, marked
 from knowtrail.graph.models.requests import object_form
 from knowtrail.ingest.keys import content_key
+from knowtrail.retrieval.answers import known_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -494,10 +495,12 @@ class _DeepEvalWriter(ChainWriter):
             raise ChainError("synthesizer", str(error)) from error
         question = " ".join(str(golden.input or "").split())
         answer = " ".join(str(golden.expected_output or "").split())
-        quality = _quality(golden)
+        told = golden.additional_metadata or {}
+        quality = known_share(told.get("synthetic_input_quality"))
         if quality is None or quality < self.options.threshold:
-            step, told = "critique", "no number" if quality is None else f"{quality:g}"
-            raise ChainError(step, f"the critic's last score is {told}: {question!r}")
+            said = "no number" if quality is None else f"{quality:g}"
+            reason = f"the critic's last score is {said}: {question!r}"
+            raise ChainError("critique", reason)
         if len(question) < 8 or not answer or question in others:
             step = "answer"
             raise ChainError(step, f"no new question with an answer came: {question!r}")
@@ -559,11 +562,3 @@ def _context(group: ContextGroup) -> list[str]:
             kept.append(passage)
         room -= len(passage)
     return kept
-
-
-def _quality(golden: Any) -> float | None:
-    """Return the critic's score, None where it is no share."""
-    said = (golden.additional_metadata or {}).get("synthetic_input_quality")
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return None
-    return float(said) if 0 <= said <= 1 else None

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from knowtrail.ingest.keys import content_key
@@ -317,11 +318,8 @@ def sentence_numbers(passage: Passage, *, title: bool) -> tuple[int | None, ...]
 def _starts(passage: Passage) -> Sequence[int]:
     if passage.sentences is None:
         return [span.start for span in split_sentences(passage.text)]
-    starts, at = [], 0
-    for sentence in passage.sentences:
-        starts.append(at)
-        at += len(sentence) + 1
-    return starts
+    lengths = (len(sentence) + 1 for sentence in passage.sentences)
+    return list(accumulate(lengths, initial=0))[:-1]
 
 
 def passage_sentences(passage: Passage) -> tuple[str, ...]:

@@ -119,14 +119,11 @@ def two_scores(
     if document_limit is not None and document_limit < 1:
         msg = f"document_limit is {document_limit}: give 1 or more, or None for all."
         raise InputError(msg)
-    truth = (
-        ground_truth
-        if isinstance(ground_truth, Mapping)
-        else truth_scores(ground_truth)
-    )
+    if not isinstance(ground_truth, Mapping):
+        ground_truth = truth_scores(ground_truth)
     for item in _queries(ranking):
         name = item.query.id
-        if name not in truth:
+        if name not in ground_truth:
             if skip_unjudged:
                 continue
             raise InputError(
@@ -134,9 +131,9 @@ def two_scores(
                 "judge it, or pass over what is not judged."
             )
         first = {one.id: one.score for one in item.documents[:document_limit]}
-        kept = tuple(one for one in first if one in truth[name])
+        kept = tuple(one for one in first if one in ground_truth[name])
         if len(kept) < len(first) and not skip_unjudged:
-            unjudged = next(one for one in first if one not in truth[name])
+            unjudged = next(one for one in first if one not in ground_truth[name])
             raise InputError(
                 f"Document {unjudged!r:.80} of query {name!r:.80} is in the ranking "
                 "but not in the ground truth: judge it, limit the documents, or pass "
@@ -145,7 +142,7 @@ def two_scores(
         yield TwoScores(
             query_id=name,
             documents=kept,
-            truth=np.array([truth[name][one] for one in kept], dtype=np.float64),
+            truth=np.array([ground_truth[name][one] for one in kept], dtype=np.float64),
             test=np.array([first[one] for one in kept], dtype=np.float64),
             unjudged=len(first) - len(kept),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from knowtrail.retrieval.algorithms.rules import OWN
@@ -141,10 +142,7 @@ class Ranking:
                 for h in map(self.ranked.__getitem__, rest)
                 if h.id not in self._taken and h.id not in self._visits
             )
-            wanted = (
-                hit.id,
-                *(i for i, _ in zip(ahead, range(self._batch - 1), strict=False)),
-            )
+            wanted = (hit.id, *islice(ahead, self._batch - 1))
             self._batch = min(2 * self._batch, _LARGEST_BATCH)
             visits = yield from ask_visits(wanted, neighbours=False)
             self._visits.update({i: visits.get(i) for i in wanted})

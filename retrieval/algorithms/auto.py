@@ -265,7 +265,7 @@ def _places(
             asked=asked.get(row, ""),
             near=near.get(graph.ids[row], 0),
         )
-        for row in _order(result.scores)
+        for row in np.argsort(-result.scores, kind="stable").tolist()  # ties by id
     ]
 
 
@@ -288,12 +288,6 @@ def _in_walking_order(places: Sequence[Place]) -> list[Place]:
             ordered.setdefault(place.before, by_id[place.before])
         ordered.setdefault(place.id, place)
     return list(ordered.values())
-
-
-def _order(scores: Vector) -> list[int]:
-    """Return rows by descending score, ties by row, which is by id."""
-    order: list[int] = np.lexsort((np.arange(len(scores)), -scores)).tolist()
-    return order
 
 
 def _ask_terms(request: TermsRequest) -> Walking[TermsFound]:

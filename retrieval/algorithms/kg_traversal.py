@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from knowtrail.retrieval.algorithms.best_first import Way, best_first
-from knowtrail.retrieval.algorithms.hops import Position, Sight, hop_walk
+from knowtrail.retrieval.algorithms.hops import Position, hop_walk
 from knowtrail.retrieval.algorithms.rules import OWN, Rules
 from knowtrail.retrieval.cosine import cosines
 
@@ -41,7 +41,7 @@ class KgTraversal:
         """Walk along the strongest similarities."""
         rules = replace(self.rules, late_reading=False, visited_too=False)
         way = Way(
-            measure=_likeness,
+            measure=lambda sight: cosines(sight.here, sight.vectors),
             reason="most similar to the chunk before",
             stop=self._stop,
             apart=True,
@@ -59,7 +59,3 @@ class KgTraversal:
         fallen = float(measures[rows].max()) <= position.previous
         return "no_more_similar" if fallen else None
         yield
-
-
-def _likeness(sight: Sight) -> Vector:
-    return cosines(sight.here, sight.vectors)

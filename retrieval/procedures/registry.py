@@ -96,7 +96,9 @@ def _checked_options(
     found = {}
     for name, value in given.items():
         if name not in known:
-            raise InputError(_unknown(str(name), list(known), where))
+            hint = near_name(camel_case(str(name)), known, "did you mean {!r}? ")
+            told = f"{hint}{where} takes {', '.join(known)}."
+            raise InputError(f"No option {str(name)[:80]!r}: {told}")
         if value is not None:
             found[known[name]] = _typed(OPTIONS[known[name]], value)
     return found
@@ -151,25 +153,16 @@ def _typed(option: Field, value: object) -> object:
     if option.kind == "INTEGER" and isinstance(value, float) and value.is_integer():
         return int(value)
     kind = _KINDS[option.kind]
-    if kind.fits(value):
-        _check_length(option, value)
-        return value
-    raise InputError(f"{option.name} is {shown_value(value)}: give {kind.wanted}.")
-
-
-def _check_length(option: Field, value: object) -> None:
-    """Refuse a name that can be none: messages and servers would get it whole."""
+    if not kind.fits(value):
+        raise InputError(f"{option.name} is {shown_value(value)}: give {kind.wanted}.")
+    # A longer text is no name: messages and servers would get it whole.
     texts = value if isinstance(value, list) else [value]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     if longest > LONGEST_NAME:
         raise InputError(
             f"{option.name} has {longest} characters: give at most {LONGEST_NAME}."
         )
-
-
-def _unknown(name: str, known: list[str], where: str) -> str:
-    hint = near_name(camel_case(name), known, "did you mean {!r}? ")
-    return f"No option {name[:80]!r}: {hint}{where} takes {', '.join(known)}."
+    return value
 
 
 Row: TypeAlias = dict[str, Any]

@@ -98,12 +98,10 @@ class JavaTypes:
         mode = self._class("org.neo4j.procedure.Mode")
         return builder.mode(mode.READ).description(_description(procedure)).build()
 
-    def to_python(self, value: Any) -> Any:
-        """Return a Java value as Python's own; refuse a node, a date and the like."""
-        return self._python(value, _DEEPEST, "A value")
-
-    def _python(self, value: Any, depth: int, name: str) -> Any:
-        """Convert a value that may hold others."""
+    def to_python(
+        self, value: Any, depth: int = _DEEPEST, name: str = "A value"
+    ) -> Any:
+        """Return a Java value as Python's own, with what it holds; refuse a node."""
         from jpype import JArray
 
         if depth == 0:
@@ -120,13 +118,13 @@ class JavaTypes:
             return int(value)
         if isinstance(value, self._class("java.util.Map")):
             return {
-                (key := str(entry.getKey())): self._python(
+                (key := str(entry.getKey())): self.to_python(
                     entry.getValue(), depth - 1, key[:80]
                 )
                 for entry in value.entrySet()
             }
         if isinstance(value, self._class("java.util.List") | JArray):
-            return [self._python(part, depth - 1, name) for part in value]
+            return [self.to_python(part, depth - 1, name) for part in value]
         known = self._values.unsafeOf(value, True)
         kind = "Node, Relationship or Path" if known is None else known.getTypeName()
         msg = f"{name} is a {kind}: give texts, numbers, booleans, lists and maps."

@@ -42,6 +42,7 @@ RERANKERS: Mapping[str, tuple[str, str]] = {
     "zeroentropy": ("knowtrail.retrieval.rerank.zeroentropy", "MODEL"),
 }
 """Name -> the module that makes it, and what must follow the name and a colon."""
+_USAGES = {k: f"{k}:{what}" if what else k for k, (_, what) in RERANKERS.items()}
 
 
 class BaseReranker(ABC):
@@ -142,18 +143,11 @@ def load_reranker(
     kind, _, what = str(name).partition(":")
     if kind not in RERANKERS:
         hint = near_name(kind[:80], RERANKERS, "did you mean {!r}? ", cutoff=0.4)
-        msg = f"Unknown reranker {str(name)[:80]!r}: {hint}There are {_names()}."
+        known = ", ".join(_USAGES.values())
+        msg = f"Unknown reranker {str(name)[:80]!r}: {hint}There are {known}."
         raise InputError(msg)
     module, wanted = RERANKERS[kind]
     if bool(what.strip()) != bool(wanted):
-        usage = f"{kind}:{wanted}" if wanted else kind
-        raise InputError(f"Reranker {str(name)[:80]!r}: write {usage}.")
+        raise InputError(f"Reranker {str(name)[:80]!r}: write {_USAGES[kind]}.")
     load: Callable[..., BaseReranker] = import_module(module).load
     return load(what.strip(), settings=settings, embedder=embedder)
-
-
-def _names() -> str:
-    return ", ".join(
-        f"{kind}:{wanted}" if wanted else kind
-        for kind, (_, wanted) in RERANKERS.items()
-    )

@@ -221,19 +221,16 @@ class PointwiseReranker(LocalReranker):
     def score_sync(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return the model's number for each document."""
         if not self._checked:
-            self._check_dimensions()
+            found = dimensions_of(self._embedder)
+            if found != self._model.dimensions:
+                raise InputError(
+                    f"The model was trained with vectors of {self._model.dimensions} "
+                    f"dimensions, {self._model.embedder!r} gives {found}: train it "
+                    "anew."
+                )
+            self._checked = True
         rows = features(self._embedder, query, documents)
         return [float(score) for score in self._model.scores(rows)]
-
-    def _check_dimensions(self) -> None:
-        """Refuse an embedder whose vectors the model cannot take."""
-        found = dimensions_of(self._embedder)
-        if found != self._model.dimensions:
-            raise InputError(
-                f"The model was trained with vectors of {self._model.dimensions} "
-                f"dimensions, {self._model.embedder!r} gives {found}: train it anew."
-            )
-        self._checked = True
 
 
 def load(

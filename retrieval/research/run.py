@@ -197,11 +197,13 @@ def _left(desk: Desk, *, fresh: bool) -> tuple[Desk, ResearchState, bool]:
     row = rows[0] if rows else {"questions": [], "findings": [], "claims": []}
     run = row.get("run", {})
     key = content_key("research", desk.corpus.name, desk.question, now.isoformat())
-    taking = {"status": "running", "owner": _owner(), "updatedAt": now}
+    # A name of this run that tells its process, too.
+    owner = f"{uuid4().hex} {os.getpid()} {gethostname()}"
+    taking = {"status": "running", "owner": owner, "updatedAt": now}
     begun |= {
         "id": run.get("id", key),
         "createdAt": run.get("createdAt", now),
-        "owner": taking["owner"],
+        "owner": owner,
     }
     desk = replace(desk, begun=begun)
     goes_on = bool(rows) and row["goesOn"] and not _gone(run["owner"])
@@ -224,11 +226,6 @@ def _left(desk: Desk, *, fresh: bool) -> tuple[Desk, ResearchState, bool]:
         "unread": run.get("unread", 0),
     }
     return desk, state, bool(rows)
-
-
-def _owner() -> str:
-    """Return a name of this run that tells its process, too."""
-    return f"{uuid4().hex} {os.getpid()} {gethostname()}"
 
 
 def _gone(owner: str) -> bool:

@@ -475,16 +475,13 @@ class Snapshot:
                     if facts.sizes[TEXTS]
                     else b""
                 )
-            for name, found_shape, wanted in (
-                (CHUNKS, self.vectors.shape, (facts.chunks, facts.dimensions)),
-                (SCALES, self.scales.shape, (facts.chunks,)),
-                (
-                    *(SENTENCES, self.sentence_vectors.shape),
-                    (facts.sentences, facts.dimensions),
-                ),
+            for name, array, wanted in (
+                (CHUNKS, self.vectors, (facts.chunks, facts.dimensions)),
+                (SCALES, self.scales, (facts.chunks,)),
+                (SENTENCES, self.sentence_vectors, (facts.sentences, facts.dimensions)),
             ):
-                if found_shape != wanted:
-                    raise self._damaged(f"{name} has shape {found_shape}")
+                if array.shape != wanted:
+                    raise self._damaged(f"{name} has shape {array.shape}")
             self._rows = _RowsOfThread(folder / ROWS, facts.sizes[ROWS], self.texts)
             self.sql.execute("SELECT 1 FROM sqlite_schema").fetchone()
 

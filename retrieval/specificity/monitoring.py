@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from knowtrail.graph.errors import InputError
+from knowtrail.graph.errors import check_ranges
 from knowtrail.graph.extras import extra
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ class SpecificityExperiment:
 
     def __post_init__(self) -> None:
         """Check the share."""
-        if isinstance(self.traffic_split, bool) or not 0 <= self.traffic_split <= 1:
-            msg = f"traffic_split is {self.traffic_split}: give a share from 0 to 1."
-            raise InputError(msg)
+        check_ranges(traffic_split=(self.traffic_split, 0, 1))
 
     def group(self, session_id: str) -> Group:
         """Return the group of a session.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from knowtrail.graph.errors import ModelError
 from knowtrail.graph.files.templates import templates
 from knowtrail.graph.models.prompts import fitting, marked, whole_characters
+from knowtrail.graph.models.requests import object_form
 from knowtrail.retrieval.answers import json_object, that_fit
 from knowtrail.retrieval.specificity.gazetteer import place_name
 from knowtrail.retrieval.specificity.query_templates import each_of
@@ -177,11 +178,7 @@ HISTORY = 3
 ROWS = 50
 TOKENS = 2_500
 _LANGUAGES = {"en": "English", "nl": "Dutch"}
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "maxLength": 1_200}},
-    "required": ["answer"],
-}
+_SCHEMA = object_form(answer={"type": "string", "maxLength": 1_200})
 
 
 def build_context(found: Execution | None, chunks: Sequence[RankedChunk]) -> str:

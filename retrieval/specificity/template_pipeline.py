@@ -13,6 +13,7 @@ from knowtrail.graph.errors import (
     KnowtrailError,
     ModelError,
     QueryTimeoutError,
+    check_ranges,
 )
 from knowtrail.ingest.keys import camel_cased
 from knowtrail.retrieval.specificity import institutions, phrases
@@ -735,5 +736,4 @@ def _check(question: str, language: str | None, k: int) -> None:
     if language is not None and language not in LANGUAGES:
         msg = f"The language is {language!r}: use one of {', '.join(LANGUAGES)}."
         raise InputError(msg)
-    if isinstance(k, bool) or not 1 <= k <= 1_000:
-        raise InputError(f"k is {str(k)[:80]}: give a number from 1 to 1000.")
+    check_ranges(k=(k, 1, 1_000))

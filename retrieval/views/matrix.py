@@ -17,7 +17,6 @@ import numpy as np
 from knowtrail.graph.errors import InputError
 from knowtrail.retrieval.cosine import cosines
 from knowtrail.retrieval.views.layout import (
-    MAX_CELLS,
     Heading,
     numbers_beside,
     pooling,
@@ -157,7 +156,8 @@ def _panels(
         arrival = None
         follows = panels and numbers[0] == before + 1
         if last is not None and follows and has_edge(walk.steps, numbers[0]):
-            arrival = _cosine(visited, last, first)
+            one, other = visited.vectors[[last, first]].astype(np.float64)
+            arrival = float(cosines(one, other[np.newaxis])[0])
         part = Passages(
             rows=tuple(visited.rows[i] for i in window), vectors=visited.vectors[window]
         )
@@ -192,12 +192,11 @@ def panel_of(
     steps: tuple[Step, ...] = (),
     numbers: Sequence[int] = (),
     *,
-    most: int = MAX_CELLS,
     arrival: float | None = None,
     apart: float = _APART,
 ) -> Panel:
     """Put steps on a matrix, their numbers so far apart, as part of its side."""
-    grid = similarity_grid(passages.vectors, segments_of(passages.rows), most=most)
+    grid = similarity_grid(passages.vectors, segments_of(passages.rows))
     texts = {(row.document, row.index): row.text for row in passages.rows}
     spans = [grid.span(cell) for cell in range(len(grid.values))]
     places = {
@@ -248,11 +247,6 @@ def _marks(
         )
         for n, at in zip(order, stands, strict=True)
     )
-
-
-def _cosine(passages: Passages, one: int, other: int) -> float:
-    a, b = passages.vectors[[one, other]].astype(np.float64)
-    return float(cosines(a, b[np.newaxis])[0])
 
 
 def matrix_of(

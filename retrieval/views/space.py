@@ -182,11 +182,9 @@ def _points(
     """Return points for the chunks and the question, names of the axes, a sentence."""
     vectors = sample.vectors.astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    whole = (
-        vectors
-        if query is None
-        else np.vstack([vectors, query / np.linalg.norm(query)])
-    )
+    whole = vectors
+    if query is not None:
+        whole = np.vstack([vectors, query / np.linalg.norm(query)])
     if projection == "umap":
         names = ("UMAP 1", "UMAP 2", "UMAP 3")
         return _umap(whole), names, "Near points are similar (UMAP)."
