@@ -207,6 +207,30 @@ def test_a_vector_depends_on_its_text_alone() -> None:
     assert found == pytest.approx(padded, abs=1e-5)
 
 
+def test_threads_that_torch_met_meanwhile_take_it_no_threads() -> None:
+    """One whose first use of torch comes while another embeds has one till then."""
+    import torch
+
+    embedder = load_embedder(DEFAULT_EMBEDDER)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    inside = embedder.model.register_forward_hook(
+        lambda *_: met.append(other.submit(torch.ones(9).sum).result()) or None
+    )
+    met: list[object] = []
+    try:
+        with ThreadPoolExecutor(1) as other:
+            embedder.embed_query("What moves the sea?")
+            inside.remove()
+            other.submit(embedder.embed_query, "The Moon.").result()
+            after = other.submit(torch.get_num_threads).result()
+    finally:
+        torch.set_num_threads(before)
+
+    assert met
+    assert after == 2
+
+
 def test_loading_a_model_is_told_once_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

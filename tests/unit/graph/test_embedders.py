@@ -134,6 +134,9 @@ def test_a_model_that_does_not_know_its_length_is_asked_for_a_vector(
         get_embedding_dimension=lambda: None,
         encode=lambda texts, **_: np.ones((len(texts), 5)),
         device=SimpleNamespace(type="cpu"),
+        prompts={},
+        default_prompt_name=None,
+        preprocess=lambda *_, **__: {},
     )
     monkeypatch.setattr(SentenceTransformerEmbedder, "_load", lambda _: model)
 

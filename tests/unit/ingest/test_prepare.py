@@ -35,7 +35,7 @@ def test_rows_of_a_document():
     ]
     assert prepared.members == ((0, 2), (1, 3))
     assert prepared.categories == ("First one", "Second")
-    assert prepared.properties["linkTargets"] == ["Some page"]
+    assert prepared.properties["linkTargets"] == ["Some page#part"]
     assert prepared.properties["year"] == 1735
     assert prepared.properties["meta_text"] == "reserved"
     assert prepared.properties["text"] == RAW.raw
