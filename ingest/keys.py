@@ -56,7 +56,10 @@ def normalise_title(title: str, *, fragment: bool = False) -> str:
 
 
 def title_keys(title: str) -> list[str]:
-    """Return the keys that a title may have: an earlier version cut it at `#`."""
+    """Return the keys that a title may have, its own last.
+
+    An earlier version cut titles at `#`.
+    """
     return sorted({normalise_title(title, fragment=cut) for cut in (False, True)})
 
 

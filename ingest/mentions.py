@@ -51,11 +51,13 @@ class TitleIndex:
         """Return a document, `_SHARED` for several, None for none."""
         if key.startswith("#") and key[1:] in self._ids:
             return key[1:]
+        if key not in self._documents and key not in self._redirects:
+            key = page_key(key)
         for _ in range(_LONGEST_CHAIN):
             if key in self._documents:
                 return self._documents[key]
-            following = self._redirects.get(key) or page_key(key)
-            if following in {key, ""}:
+            following = self._redirects.get(key)
+            if following is None:
                 return None
             key = following
         return None

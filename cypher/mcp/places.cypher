@@ -6,11 +6,13 @@ CALL {
   RETURN d.id AS id, d.title AS title, 'document' AS kind, 0 AS place
   UNION ALL
   MATCH (d:Document {corpus: $corpus})
-  WHERE d.titleKey IN $keys
-  WITH d
-  ORDER BY d.title = $name DESC, d.id
+  WHERE d.titleKey IN $keys AND (d.titleKey <> '' OR d.title = $name)
+  WITH d, d.title = $name OR d.titleKey = last($keys) AS whole
+  ORDER BY d.title = $name DESC, whole DESC, d.id
   LIMIT 1
-  RETURN d.id AS id, d.title AS title, 'document' AS kind, 1 AS place
+  RETURN
+    d.id AS id, d.title AS title, 'document' AS kind,
+    CASE WHEN whole THEN 1 ELSE 3 END AS place
   UNION ALL
   MATCH (t:Term {corpus: $corpus, name: toLower($name)})
   RETURN t.id AS id, t.label AS title, 'term' AS kind, 2 AS place

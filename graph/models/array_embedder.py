@@ -74,16 +74,19 @@ class _OneThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
-        self._before = 0
+        self._before = 1
 
     def __enter__(self) -> int:
         import torch
 
         with self._lock:
-            now = torch.get_num_threads()
-            # A thread that torch met while this one was inside has 1 for ever.
-            if not self._inside and (now > 1 or not self._before):
-                self._before = now
+            if not self._inside:
+                self._before = torch.get_num_threads()
+            if not self._inside and self._before == 1:
+                # Or torch met this thread while another was inside: a new one has the
+                # number of all.
+                with ThreadPoolExecutor(1) as new:
+                    self._before = new.submit(torch.get_num_threads).result()
             self._inside += 1
         torch.set_num_threads(1)
         return self._before
@@ -158,7 +161,7 @@ class LocalEmbedder(ModelOfFiles, ArrayEmbedder):
         On a CPU the vector of a model that ends with the pooling of tokens depends on
         its text alone, not on what else is embedded, in which parts and on how many
         threads: each call of the model has texts of one length, which need no padding,
-        and one thread. Layers behind the pooling may round otherwise.
+        and one thread. Layers behind the pooling, and bfloat16, may round otherwise.
         """
         import numpy as np
         import torch
@@ -217,11 +220,12 @@ def _alike(
     """Yield the places of texts of one length, longest first, for all threads.
 
     A part has at most `most` texts and `_MOST_TOKENS` tokens, and where there are so
-    many `few` tokens.
+    many `few` tokens; lengths are parted where there are fewer of them than threads.
     """
     alike: dict[int, list[int]] = {}
     for place, length in enumerate(lengths):
         alike.setdefault(length, []).append(place)
+    shares = -(-threads // max(1, len(alike)))
     for length, places in sorted(alike.items(), reverse=True):
-        size = max(-(-len(places) // threads), -(-few // length))
+        size = max(-(-len(places) // shares), -(-few // length))
         yield from batched(places, min(size, most, max(1, _MOST_TOKENS // length)))

@@ -107,8 +107,8 @@ def _serve(spec: ChildSpec, answers: Connection, stop: threading.Event) -> None:
     while not stop.wait(STOP_POLL_SECONDS):
         pass
     _log.info("Stopping")
-    folder.clear_state()
     dbms.stop()
+    folder.clear_state()
     _log.info("Stopped")
 
 

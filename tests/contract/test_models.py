@@ -224,10 +224,13 @@ def test_threads_that_torch_met_meanwhile_take_it_no_threads() -> None:
             inside.remove()
             other.submit(embedder.embed_query, "The Moon.").result()
             after = other.submit(torch.get_num_threads).result()
+        torch.set_num_threads(1)
+        embedder.embed_query("The Moon.")
+        alone = torch.get_num_threads()
     finally:
         torch.set_num_threads(before)
 
-    assert (met, after) == ([1], 2)
+    assert (met, after, alone) == ([1], 2, 1)
 
 
 def test_loading_a_model_is_told_once_on_stderr(

@@ -21,6 +21,7 @@ from knowtrail.ingest.corpus import (
     stored_corpus,
 )
 from knowtrail.ingest.forgetting import forget_documents
+from knowtrail.ingest.keys import title_keys
 from knowtrail.ingest.options import IngestOptions
 from knowtrail.ingest.pipeline import ingest_corpus
 from knowtrail.ingest.records import (
@@ -477,7 +478,13 @@ def test_titles_and_categories_are_those_that_were_given(connection, ingest):
         " ORDER BY title"
     )
 
+    places = [
+        connection.read("mcp/places", corpus="made", name=name, keys=title_keys(name))
+        for name in ("c#", "C", "#1", "Tide#Sea")
+    ]
+
     assert found == [{"C"}, {"C#", "#1"}, {"C", "#1"}, {"C#"}]
+    assert [rows[0]["title"] for rows in places] == ["C#", "C", "#1", "Tide"]
     assert [row["title"] for row in linked] == ["C#", "Tide"]
     assert sound(connection) == []
 
