@@ -58,7 +58,7 @@ def words_in(text: str, targets: Iterable[str]) -> set[str]:
     words = set(words_of(text))
     if not text.isascii():
         words.update(run.lower() for run in _RUN.findall(text))
-    words.update(_link(key) for link in targets for key in (link, page_key(link)))
+    words.update(map(_link, {key for t in targets for key in (t, page_key(t))}))
     return words
 
 

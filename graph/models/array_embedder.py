@@ -225,7 +225,7 @@ def _alike(
     alike: dict[int, list[int]] = {}
     for place, length in enumerate(lengths):
         alike.setdefault(length, []).append(place)
-    shares = -(-threads // max(1, len(alike)))
+    shares = -(-threads // len(alike))
     for length, places in sorted(alike.items(), reverse=True):
         size = max(-(-len(places) // shares), -(-few // length))
         yield from batched(places, min(size, most, max(1, _MOST_TOKENS // length)))

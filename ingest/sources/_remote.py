@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import posixpath
+from abc import abstractmethod
 from contextlib import closing
 from functools import cached_property
 from glob import has_magic
@@ -221,9 +222,9 @@ class RawBytes(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    @abstractmethod
     def some(self, most: int) -> bytes:
         """Return what comes next, no more than so many bytes; nothing at the end."""
-        raise NotImplementedError
 
 
 class _Reading(RawBytes):
